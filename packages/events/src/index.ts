@@ -1,0 +1,1 @@
+export { type Field, MAX_EVENT_BYTES, serviceEventFields } from './fields.ts';

@@ -1,0 +1,65 @@
+import type { Coordinates, Headers, TopicPartition } from '../records.ts';
+
+/** What became of one record. `stored` and `skipped` settle it; `retry` is tried again in place; `dead` is bad data, never an outage. */
+export type Outcome =
+  | { readonly kind: 'stored' }
+  | { readonly kind: 'skipped'; readonly reason: string }
+  | { readonly kind: 'retry'; readonly reason: string; readonly cause?: unknown }
+  | { readonly kind: 'dead'; readonly reason: string; readonly cause?: unknown };
+
+/** Why a batch was handed over when it was. */
+export type CloseReason = 'records' | 'bytes' | 'age' | 'gap' | 'drain';
+
+/**
+ * Records of one partition in offset order, read through accessors (`i` from 0 to `length` - 1).
+ * A Buffer it returns is only good until `release()` or the end of `write`: copy what is kept longer.
+ */
+export interface Batch {
+  readonly source: TopicPartition & { readonly incarnation: string };
+  readonly length: number;
+  /** Size of keys, values and headers in bytes. */
+  readonly bytes: number;
+  readonly closedBy: CloseReason;
+  offset(i: number): number;
+  timestampMs(i: number): number;
+  key(i: number): Buffer | null;
+  value(i: number): Buffer | null;
+  headers(i: number): Headers;
+  /** The record's own coordinates, or on a declared side channel those of its `origin.*` headers. */
+  origin(i: number): Coordinates;
+  /** The sink has its own copy: the bytes leave the memory bound, the records stay unsettled. After it the sink retries by itself and rejects only on abort. */
+  release(): void;
+}
+
+/** One assigned partition for as long as we own it. */
+export interface Lane extends TopicPartition {
+  readonly incarnation: string;
+  readonly committed: number | null;
+  readonly logStart: number;
+  readonly logEnd: number;
+}
+
+/** Offsets `[from, to)` that the lane can not read where it expected them. */
+export interface Gap {
+  readonly kind: 'expired' | 'truncated' | 'recreated' | 'void';
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * Where records end up. Idempotent by record id, since an outage hands a batch over again.
+ * `write` is called in offset order per lane and resolves with one outcome per record once they are durable; a throw is an outage.
+ */
+export interface Sink {
+  readonly name: string;
+  /** Overrides the committed position; never lowers the commit. A throw is an outage: it is asked again with backoff. */
+  assign?(lane: Lane): Promise<{ readonly startAt: number } | undefined>;
+  /** Called after every record below `from` was handed over and before any at `to`. A throw is an outage. */
+  gap?(lane: Lane, gap: Gap): Promise<void>;
+  write(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]>;
+  /** Resolves the batches it holds for these lanes, as far as it can. */
+  flush?(why: 'revoke' | 'stop', lanes: readonly TopicPartition[]): Promise<void>;
+  close?(): Promise<void>;
+}
+
+export const STORED: Outcome = { kind: 'stored' };
