@@ -1,1 +1,1 @@
-export {};
+export { main, type StartContext } from './main.ts';

@@ -29,16 +29,19 @@ export const serviceEventFields = [
     values: ['trace', 'debug', 'info', 'warn', 'error', 'fatal'],
     about: 'How serious it is.',
   },
-  { name: 'message', kind: 'string', required: false, about: 'Free text.' },
+  { name: 'message', kind: 'string', required: false, fullText: true, about: 'Free text.' },
   { name: 'trace_id', kind: 'string', required: false, about: 'The trace to which it belongs.' },
   { name: 'span_id', kind: 'string', required: false, about: 'The span within the trace.' },
   { name: 'attributes', kind: 'object', required: false, about: 'Anything else the service wants to keep.' },
 ] as const satisfies readonly Field[];
 
-/** A field of an event. `minLength` and `maxLength` count UTF-16 units; `min` and `max` are inclusive. */
+/**
+ * A field of an event. `minLength` and `maxLength` count characters (code points, as JSON Schema does); `min` and `max` are
+ * inclusive. `fullText`: searched by its words, not as a whole.
+ */
 export type Field = { readonly name: string; readonly required: boolean; readonly about: string } & (
   | { readonly kind: 'instant' | 'object' }
-  | { readonly kind: 'string'; readonly minLength?: number; readonly maxLength?: number }
+  | { readonly kind: 'string'; readonly minLength?: number; readonly maxLength?: number; readonly fullText?: true }
   | { readonly kind: 'number'; readonly min?: number; readonly max?: number }
   | { readonly kind: 'integer'; readonly min: number; readonly max: number }
   | { readonly kind: 'enum'; readonly values: readonly string[] }

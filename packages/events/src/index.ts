@@ -1,1 +1,34 @@
+export { generatedDocs } from './docs.ts';
+export type { EventFieldName, ServiceEvent } from './event.ts';
+export {
+  EVENT_TYPE_HEADER,
+  EVENT_VERSION_HEADER,
+  type EventKind,
+  eventKind,
+  SERVICE_EVENT_TYPE,
+  SERVICE_EVENT_VERSION,
+  serviceEventHeaders,
+} from './event-headers.ts';
 export { type Field, MAX_EVENT_BYTES, serviceEventFields } from './fields.ts';
+export { type GapPolicy, type GroupDeclaration, type GroupName, groupNamed, groups, type SideTopic } from './groups.ts';
+export { growthProblems } from './growth.ts';
+export { eventFieldMappings } from './index-mapping.ts';
+export { type Instant, isInstant, parseInstant } from './instant.ts';
+export { type Element, type SlicedArray, sliceJsonArray } from './json-array.ts';
+export { type Member, objectMembers, type Part, topLevelParts } from './json-parts.ts';
+export { serviceEventSchema } from './json-schema.ts';
+export { keyOf, murmur2, partitionForKey } from './keys.ts';
+export { type Line, splitNdjson } from './ndjson.ts';
+export { type DuckDbType, type ParquetColumn, parquetColumns } from './parquet-columns.ts';
+export { formatRecordId, incarnationOf, parseRecordId, type RecordIdParts } from './record-id.ts';
+export {
+  type KeyMeaning,
+  SERVICE_EVENTS_TOPIC,
+  sideTopicName,
+  streams,
+  type TopicDeclaration,
+  type TopicProfile,
+  topicsFor,
+} from './topics.ts';
+export { generateEvents, type TrafficOptions } from './traffic.ts';
+export { type CheckedEvent, checkEventBytes, type EventRules, type Problem, validateEvent } from './validate.ts';

@@ -1,0 +1,111 @@
+import { type ClusterAdmin, connectAdmin } from '@tailrace/kafka-kit';
+import { ConfigError } from '@tailrace/service';
+import { Command, CommanderError, Option } from 'commander';
+import { commandEnvironment, kafkaSettings } from './config.ts';
+import { lagCommand } from './group.ts';
+import { createOutput, EXIT, type Output } from './output.ts';
+import { applyCommand, planCommand } from './topics.ts';
+import { appNouns, runApp } from './verbs.ts';
+
+interface CommonOptions {
+  readonly json?: boolean;
+}
+
+/** Runs one command line (without node and script). Resolves with the exit code; says what is wrong in one sentence on standard error. */
+export async function main(argv: readonly string[]): Promise<number> {
+  let code: number = EXIT.good;
+  const program = buildProgram((result) => {
+    code = result;
+  });
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.good : EXIT.wrongUse;
+    process.stderr.write(`${sentence(error)}\n`);
+    return error instanceof ConfigError ? EXIT.wrongUse : EXIT.failed;
+  }
+}
+
+function buildProgram(done: (code: number) => void): Command {
+  const program = new Command('tailrace')
+    .description(
+      'Works with a tailrace pipeline. Addresses come from the environment (KAFKA_BOOTSTRAP_SERVERS, …) or from an endpoints file.',
+    )
+    .option('--endpoints <file>', 'addresses as written by npm start -- --endpoints FILE')
+    .exitOverride()
+    .showHelpAfterError('(tailrace --help lists the commands)')
+    .enablePositionalOptions();
+  const endpoints = (): string | undefined => program.opts<{ endpoints?: string }>().endpoints;
+  const withAdmin = async (options: CommonOptions, work: (admin: ClusterAdmin, output: Output) => Promise<number>): Promise<void> => {
+    const admin = await connectAdmin(kafkaSettings(commandEnvironment(endpoints())));
+    try {
+      done(
+        await work(
+          admin,
+          createOutput(options.json === true, (text) => process.stdout.write(text)),
+        ),
+      );
+    } finally {
+      await admin.close();
+    }
+  };
+  const profile = (): Option =>
+    new Option('--profile <name>', 'one broker or a cluster of three or more').choices(['local', 'cluster']).default('cluster');
+  const json = (): Option => new Option('--json', 'print one JSON object');
+
+  const topics = noun(program, 'topics', 'Hold the cluster’s topics against their declarations.');
+  topics
+    .command('plan')
+    .description('show what differs; exit code 1 when something does')
+    .addOption(profile())
+    .addOption(json())
+    .action((options) => withAdmin(options, (admin, output) => planCommand(admin, options.profile, output)));
+  topics
+    .command('apply')
+    .description('make topics and set settings; partition counts and replicas are never changed')
+    .addOption(profile())
+    .option('--dry-run', 'change nothing')
+    .addOption(json())
+    .action((options) => withAdmin(options, (admin, output) => applyCommand(admin, options.profile, options.dryRun === true, output)));
+
+  noun(program, 'group', 'Look at consumer groups.')
+    .command('lag')
+    .description('show how many records each group has not settled yet')
+    .option('--group <name>', 'only this group')
+    .addOption(json())
+    .action((options) => withAdmin(options, (admin, output) => lagCommand(admin, options.group, output)));
+
+  for (const { noun: name, app, about } of appNouns) {
+    program
+      .command(name)
+      .description(about)
+      .argument('[args...]')
+      .helpOption(false)
+      .allowUnknownOption()
+      .passThroughOptions()
+      .action(async (args: string[]) => done(await runApp(app, [name, ...args], commandEnvironment(endpoints()))));
+  }
+  return program;
+}
+
+/** A noun without a verb is wrong use, with the verbs shown. */
+function noun(program: Command, name: string, about: string): Command {
+  const command = program.command(name).description(about).exitOverride();
+  return command.action(() => command.help({ error: true }));
+}
+
+/** One sentence for a failed command: the second client hides the reason behind general words in a chain of causes. */
+function sentence(error: unknown): string {
+  if (error instanceof ConfigError) return error.lines.join('\n');
+  if (!(error instanceof Error)) return String(error);
+  const reasons = new Set<string>();
+  const collect = (each: unknown): void => {
+    if (!(each instanceof Error)) return;
+    reasons.add(each.message.split('\n')[0] ?? '');
+    if (each instanceof AggregateError) each.errors.forEach(collect);
+    collect(each.cause);
+  };
+  collect(error);
+  return [...reasons].filter(Boolean).join(': ');
+}

@@ -1,0 +1,18 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Environment } from './config.ts';
+
+/** Nouns that an app owns: its own `cli.ts` runs in a child process, so that this command loads no app. */
+export const appNouns = [{ noun: 'lake', app: 'archiver', about: 'Look into the lake: audit, query.' }] as const;
+
+/** Runs the app's command line with these arguments; resolves with its exit code. */
+export function runApp(app: string, args: readonly string[], environment: Environment): Promise<number> {
+  const script = fileURLToPath(new URL(`../../${app}/dist/cli.js`, import.meta.url));
+  if (!existsSync(script)) throw new Error(`The ${app} is not built: run npm run build.`);
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [script, ...args], { env: environment, stdio: 'inherit' });
+    child.once('error', reject);
+    child.once('exit', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? 130 : 1)));
+  });
+}

@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs, ContractError, DEFAULT_BACKOFF, type OutgoingRecord, type Published, type Publisher } from '@tailrace/kafka-kit';
+import type { Check, Logger } from '@tailrace/service';
+import type { AnswerCode } from './answers.ts';
+
+export interface LinkSteps {
+  /** Rejects while the cluster can not be reached. */
+  connect(): Promise<Publisher>;
+  /** Rejects with ContractError when the topics are not as declared, otherwise while the cluster can not be reached. */
+  checkTopics(): Promise<void>;
+}
+
+type State =
+  | { readonly kind: 'opening'; readonly publisher: Publisher | undefined; readonly lastFault: string | undefined }
+  | { readonly kind: 'open'; readonly publisher: Publisher };
+
+/**
+ * The gateway's way to Kafka. It takes posts only once Kafka was reached and the topics were found as declared; until then, and
+ * whenever Kafka is away later, posts are answered with 503 at once, so a gateway that starts during an outage is no closed port.
+ */
+export class KafkaLink {
+  readonly maxInFlightBytes: number;
+  readonly #steps: LinkSteps;
+  readonly #log: Logger;
+  #state: State = { kind: 'opening', publisher: undefined, lastFault: undefined };
+  #opening: Promise<void> = Promise.resolve();
+
+  constructor(steps: LinkSteps, options: { readonly maxInFlightBytes: number; readonly log: Logger }) {
+    this.#steps = steps;
+    this.#log = options.log;
+    this.maxInFlightBytes = options.maxInFlightBytes;
+  }
+
+  /** Tries for as long as it takes, or until the signal. @throws ContractError when the topics are not as declared. */
+  open(signal: AbortSignal): Promise<void> {
+    const opening = this.#open(signal);
+    this.#opening = opening.catch(() => undefined); // Its failure goes to the caller.
+    return opening;
+  }
+
+  async #open(signal: AbortSignal): Promise<void> {
+    for (let attempt = 0; !signal.aborted; attempt++) {
+      try {
+        const publisher = this.#state.publisher ?? (await this.#steps.connect());
+        this.#state = { kind: 'opening', publisher, lastFault: undefined };
+        await this.#steps.checkTopics();
+        this.#state = { kind: 'open', publisher };
+        return;
+      } catch (fault) {
+        if (fault instanceof ContractError) throw fault;
+        // An outage: it is told here and in the readiness check, and tried again.
+        const lastFault = fault instanceof Error ? fault.message : String(fault);
+        this.#state = { kind: 'opening', publisher: this.#state.publisher, lastFault };
+        this.#log.warn({ attempt }, `Kafka can not be reached yet: ${lastFault}`);
+        await sleep(backoffMs(DEFAULT_BACKOFF, attempt), undefined, { signal }).catch(() => undefined); // Woken by a stop.
+      }
+    }
+  }
+
+  get inFlightBytes(): number {
+    return this.#state.publisher?.inFlightBytes ?? 0;
+  }
+
+  closedBecause(): AnswerCode | undefined {
+    return this.#state.kind === 'open' && this.#state.publisher.reachable ? undefined : 'kafka_unavailable';
+  }
+
+  check(): Check {
+    if (this.#state.kind === 'opening') {
+      const { lastFault } = this.#state;
+      return { state: 'not-ready', sentence: `Kafka was not reached yet${lastFault === undefined ? '.' : `: ${lastFault}`}` };
+    }
+    return this.#state.publisher.reachable
+      ? { state: 'ok', sentence: 'Kafka answers.' }
+      : { state: 'not-ready', sentence: 'Kafka does not answer; posts are refused with 503 until it does.' };
+  }
+
+  async publish(records: readonly OutgoingRecord[], options: { readonly deadlineMs: number }): Promise<readonly Published[]> {
+    const { publisher } = this.#state;
+    if (publisher === undefined) return records.map(() => ({ kind: 'withdrawn', reason: 'Kafka was not reached yet' }));
+    return publisher.publish(records, options);
+  }
+
+  /** After the signal. Waits for an attempt to connect that is under way: the client can not break it off, and exit() waits for it too. */
+  async close(limitMs: number): Promise<void> {
+    const begunMs = performance.now();
+    await this.#opening;
+    await this.#state.publisher?.close(Math.max(0, limitMs - (performance.now() - begunMs)));
+  }
+}

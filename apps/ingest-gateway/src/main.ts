@@ -1,0 +1,48 @@
+import { SERVICE_EVENTS_TOPIC, topicsFor } from '@tailrace/events';
+import { checkTopics, connectPublisher } from '@tailrace/kafka-kit';
+import { kafkaLog, logListening, runService } from '@tailrace/service';
+import { readGatewayConfig } from './config.ts';
+import { KafkaLink } from './kafka-link.ts';
+import { startGateway } from './server.ts';
+
+/** A key stays with one producer, and producers take turns: one flushes while the other gathers. */
+const PRODUCERS = 2;
+
+await runService({
+  name: 'ingest-gateway',
+  config: readGatewayConfig,
+  async start({ start, log, health, metrics, probes, signal, name }, config) {
+    const { maxInFlightBytes } = config;
+    const settings = { ...config.kafka, clientId: name };
+    const topics = topicsFor(config.service.topicProfile).filter((topic) => topic.name === SERVICE_EVENTS_TOPIC);
+    const link = await start(
+      'publisher',
+      () =>
+        new KafkaLink(
+          {
+            connect: () => connectPublisher(settings, { producers: PRODUCERS, maxInFlightBytes, log: kafkaLog(log) }),
+            checkTopics: () => checkTopics(settings, topics, config.service.contract, (sentence) => log.warn(sentence)),
+          },
+          { maxInFlightBytes, log },
+        ),
+      (opened, limitMs) => opened.close(limitMs),
+    );
+    health.set('kafka', () => link.check());
+    const gateway = await start(
+      'gateway',
+      () =>
+        startGateway({
+          config,
+          topic: SERVICE_EVENTS_TOPIC,
+          publisher: link,
+          metrics,
+          probes,
+          log,
+          closedBecause: () => link.closedBecause(),
+        }),
+      (server, limitMs) => server.stop(limitMs),
+    );
+    logListening(log, 'gateway', gateway.url);
+    await link.open(signal);
+  },
+});

@@ -1,0 +1,176 @@
+import { writeFileSync } from 'node:fs';
+import { environmentOf, Failure } from '@tailrace/stack';
+import { renderLine, renderView, Screen, type ViewState } from './live-view.ts';
+import { waitForSinks } from './once.ts';
+import { ONCE_SAMPLES, parseOptions, type StartOptions, UsageError } from './options.ts';
+import { type Pipeline, startPipeline } from './pipeline.ts';
+import { Poster, pause } from './poster.ts';
+import { type Progress, ProgressReader } from './progress.ts';
+import { postFile, postSamples, postSteadily } from './traffic.ts';
+
+/** What the script that starts this knows: when all has to stop, and when the person began to wait. */
+export interface StartContext {
+  readonly signal: AbortSignal;
+  readonly startedAtMs: number;
+}
+
+const EXIT = { good: 0, differs: 1, wrongUse: 2, stopped: 130 } as const;
+const VIEW_MS = 1000;
+const LINE_MS = 5000;
+
+/** Runs the pipeline until it is stopped, or with `--once` until everything posted has arrived. Resolves with the exit code. */
+export async function main(argv: readonly string[], context: StartContext): Promise<number> {
+  let options: StartOptions;
+  try {
+    options = parseOptions(argv);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    if (error.exitCode === EXIT.wrongUse) process.stderr.write(`${error.message}\n(npm start -- --help lists the options)\n`);
+    return error.exitCode;
+  }
+  const screen = new Screen((text) => process.stderr.write(text));
+  const pipeline = await startPipeline(options, context.signal, (line) => screen.print(line));
+  const ended = new AbortController();
+  const signal = AbortSignal.any([context.signal, ended.signal]);
+  const run = new Run(options, pipeline, screen, context.startedAtMs, signal);
+  try {
+    return await Promise.race([run.go(), pipeline.broken]);
+  } finally {
+    ended.abort();
+    screen.print('stopping');
+    await run.close();
+    await pipeline.stop();
+  }
+}
+
+class Run {
+  readonly #options: StartOptions;
+  readonly #pipeline: Pipeline;
+  readonly #screen: Screen;
+  readonly #startedAtMs: number;
+  readonly #signal: AbortSignal;
+  readonly #poster: Poster;
+  readonly #reader: ProgressReader;
+  #progress: Progress | undefined;
+  #rate = { accepted: 0, atMs: Date.now(), perSecond: 0 };
+
+  constructor(options: StartOptions, pipeline: Pipeline, screen: Screen, startedAtMs: number, signal: AbortSignal) {
+    this.#options = options;
+    this.#pipeline = pipeline;
+    this.#screen = screen;
+    this.#startedAtMs = startedAtMs;
+    this.#signal = signal;
+    this.#poster = new Poster(() => pipeline.service('ingest-gateway').url('gateway'), signal);
+    this.#reader = new ProgressReader(pipeline);
+  }
+
+  async go(): Promise<number> {
+    const gateway = await Promise.race([this.#pipeline.service('ingest-gateway').waitForUrl('gateway'), aborted(this.#signal)]);
+    if (gateway === undefined) return EXIT.stopped;
+    this.#writeEndpoints(gateway);
+    return this.#options.once ? this.#once() : this.#live();
+  }
+
+  async close(): Promise<void> {
+    await this.#reader.close();
+  }
+
+  async #once(): Promise<number> {
+    const before = { indexed: await this.#reader.counts.indexed(true), archived: await this.#reader.counts.archived() };
+    const { inputFile } = this.#options;
+    const posting =
+      inputFile === undefined ? postSamples(ONCE_SAMPLES, this.#poster, this.#signal) : postFile(inputFile, this.#poster, this.#signal);
+    void this.#tellFirst();
+    await posting;
+    const { counts } = this.#poster;
+    this.#screen.print(`posted ${counts.posted} events, ${counts.accepted} accepted; waiting for OpenSearch and the lake`);
+    const result = await waitForSinks(counts, before, this.#reader.counts, this.#signal);
+    if (this.#signal.aborted) return EXIT.stopped;
+    if (counts.maybeTwice > 0) {
+      this.#screen.print(`${counts.repeatedPosts} posts were repeated; ${counts.maybeTwice} events of them may be kept twice`);
+    }
+    process.stdout.write(`${JSON.stringify(result)}\n`);
+    return result.accepted === result.indexed && result.accepted === result.archived ? EXIT.good : EXIT.differs;
+  }
+
+  async #live(): Promise<number> {
+    const { rate, inputFile } = this.#options;
+    const posting =
+      inputFile !== undefined ? postFile(inputFile, this.#poster, this.#signal) : postSteadily(rate, this.#poster, this.#signal);
+    const drawing = process.stderr.isTTY === true;
+    void this.#tellFirst();
+    while (!this.#signal.aborted) {
+      this.#progress = await this.#reader.read();
+      const view = this.#view();
+      if (drawing) this.#screen.draw(renderView(view));
+      else this.#screen.print(renderLine(view));
+      await pause(drawing ? VIEW_MS : LINE_MS, this.#signal);
+    }
+    await posting;
+    return EXIT.stopped;
+  }
+
+  async #tellFirst(): Promise<void> {
+    while (this.#poster.firstAcceptedMs === undefined && !this.#signal.aborted) await pause(20, this.#signal);
+    const { firstAcceptedMs } = this.#poster;
+    if (firstAcceptedMs === undefined) return;
+    this.#screen.print(`first event accepted ${((firstAcceptedMs - this.#startedAtMs) / 1000).toFixed(1)} s after the start`);
+  }
+
+  #view(): ViewState {
+    const nowMs = Date.now();
+    const { accepted } = this.#poster.counts;
+    const elapsedMs = nowMs - this.#rate.atMs;
+    if (elapsedMs >= VIEW_MS) {
+      this.#rate = { accepted, atMs: nowMs, perSecond: ((accepted - this.#rate.accepted) * 1000) / elapsedMs };
+    }
+    return {
+      upSeconds: (nowMs - this.#startedAtMs) / 1000,
+      posted: this.#poster.counts,
+      progress: this.#progress,
+      acceptedPerSecond: this.#rate.perSecond,
+      urls: this.#urls(),
+    };
+  }
+
+  #urls(): Record<string, string | undefined> {
+    const { endpoints } = this.#pipeline.stack;
+    const events = this.#pipeline.service('ingest-gateway').url('gateway');
+    return {
+      post: events === undefined ? undefined : `${events}/v1/events`,
+      search: `${endpoints.opensearchUrl}/service-events/_search?size=1`,
+      kafka: endpoints.kafkaBootstrapServers,
+      s3: `${endpoints.s3.endpointUrl}/${endpoints.s3.bucket}`,
+      logs: `${this.#pipeline.stack.folder}/logs`,
+    };
+  }
+
+  /** For scripts and other tools. Readable by this user alone: it holds credentials. */
+  #writeEndpoints(gateway: string): void {
+    const { endpointsFile } = this.#options;
+    if (endpointsFile === undefined) return;
+    const { endpoints, processes, folder } = this.#pipeline.stack;
+    const services = (['ingest-gateway', 'indexer', 'archiver'] as const).map((name) => ({ name, pid: this.#pipeline.service(name).pid }));
+    const content = {
+      gateway,
+      ...endpoints,
+      folder,
+      processes: [...processes.map(({ name, pid }) => ({ name, pid })), ...services],
+      environment: { ...environmentOf(endpoints), TAILRACE_GATEWAY_URL: gateway },
+    };
+    try {
+      writeFileSync(endpointsFile, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
+    } catch (cause) {
+      throw new Failure(`The endpoints file ${endpointsFile} can not be written (${(cause as Error).message}): name another one.`, {
+        cause,
+      });
+    }
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+}

@@ -1,0 +1,46 @@
+import { type PostCounts, pause } from './poster.ts';
+import type { SinkCounts } from './sink-counts.ts';
+
+/** The last line of `--once`. `indexed` and `archived` are counted in the sinks. */
+export interface OnceResult {
+  readonly posted: number;
+  readonly accepted: number;
+  readonly rejected: number;
+  readonly indexed: number;
+  readonly archived: number;
+}
+
+const LOOK_MS = 500;
+/** Without any progress for so long it will not come any more. */
+const STALLED_MS = 90_000;
+
+/** Waits until everything accepted has reached both sinks (what they held `before` does not count), or until nothing moves any more. */
+export async function waitForSinks(posted: PostCounts, before: SinkTotals, counts: SinkCounts, signal: AbortSignal): Promise<OnceResult> {
+  let last = { indexed: -1, archived: -1 };
+  let movedMs = Date.now();
+  for (;;) {
+    const now = await readSinks(counts, last);
+    const indexed = now.indexed - before.indexed;
+    const archived = now.archived - before.archived;
+    const result = { posted: posted.posted, accepted: posted.accepted, rejected: posted.rejected, indexed, archived };
+    if (indexed >= posted.accepted && archived >= posted.accepted) return result;
+    if (now.indexed !== last.indexed || now.archived !== last.archived) movedMs = Date.now();
+    if (signal.aborted || Date.now() - movedMs > STALLED_MS) return result;
+    last = now;
+    await pause(LOOK_MS, signal);
+  }
+}
+
+export interface SinkTotals {
+  readonly indexed: number;
+  readonly archived: number;
+}
+
+/** Counts both sinks. One that does not answer now counts as it was: the caller looks again. */
+async function readSinks(counts: SinkCounts, last: SinkTotals): Promise<SinkTotals> {
+  const [indexed, archived] = await Promise.allSettled([counts.indexed(true), counts.archived()]);
+  return {
+    indexed: indexed.status === 'fulfilled' ? indexed.value : last.indexed,
+    archived: archived.status === 'fulfilled' ? archived.value : last.archived,
+  };
+}

@@ -1,0 +1,160 @@
+import { join } from 'node:path';
+import { type TopicProfile, topicsFor } from '@tailrace/events';
+import { connectAdmin, planTopics } from '@tailrace/kafka-kit';
+import { type Endpoints, environmentOf, type ServerName, type Stack, type StackPlace, startStack, useGivenServers } from '@tailrace/stack';
+import { inheritedEnvironment } from './config.ts';
+import type { StartOptions } from './options.ts';
+import { ServiceProcess, type ServiceProcessOptions } from './service-process.ts';
+
+export type ServiceName = ServiceProcessOptions['name'];
+
+interface ServiceRow {
+  readonly name: ServiceName;
+  /** The servers that must answer before it can start. */
+  readonly needs: readonly ServerName[];
+  /** What it is told on top of the endpoints. */
+  readonly settings: (folder: string) => Readonly<Record<string, string>>;
+}
+
+const SERVICES: readonly ServiceRow[] = [
+  { name: 'ingest-gateway', needs: ['kafka'], settings: () => ({ GATEWAY_PORT: '0' }) },
+  { name: 'indexer', needs: ['kafka', 'opensearch'], settings: () => ({ INDEX_REPLICAS: '0' }) },
+  {
+    name: 'archiver',
+    needs: ['kafka', 's3proxy'],
+    // The sample is small, and people watch: objects are closed after 2 s without a record instead of 60.
+    settings: (folder) => ({ ARCHIVER_IDLE_MS: '2000', ARCHIVER_DATA_DIR: join(folder, 'archiver') }),
+  },
+];
+
+/** Where the lake lies in its bucket: the services' default. */
+export const LAKE_PREFIX = 'lake';
+
+/** The running whole: servers, topics and services. */
+export interface Pipeline {
+  readonly stack: Stack;
+  service(name: ServiceName): ServiceProcess;
+  /** Rejects when a part is gone for good. */
+  readonly broken: Promise<never>;
+  /** Stops services, then servers. */
+  stop(): Promise<void>;
+}
+
+/** Starts everything, each service as soon as what it needs answers. Rejects, with everything ended, when a part can not be started. */
+export async function startPipeline(options: StartOptions, signal: AbortSignal, report: (line: string) => void): Promise<Pipeline> {
+  const services = new Map<ServiceName, ServiceProcess>();
+  const answering = new Set<ServerName>();
+  let topics: Promise<void> | undefined;
+  const faults: unknown[] = [];
+  const aborter = new AbortController();
+  const starting = AbortSignal.any([signal, aborter.signal]);
+  const startDue = (place: StackPlace): void => {
+    for (const row of SERVICES) {
+      if (starting.aborted || services.has(row.name) || !row.needs.every((server) => answering.has(server))) continue;
+      services.set(row.name, startService(row, place, options, report));
+    }
+  };
+  const serverReady = (name: ServerName, place: StackPlace): void => {
+    answering.add(name);
+    if (!answering.has('kafka')) return;
+    topics ??= applyTopics(place.endpoints, options, report);
+    void topics.then(
+      () => startDue(place),
+      (fault: unknown) => {
+        faults.push(fault);
+        aborter.abort(fault);
+      },
+    );
+  };
+  const stopServices = async (): Promise<void> => {
+    await Promise.all([...services.values()].map((service) => service.stop()));
+  };
+  let stack: Stack | undefined;
+  try {
+    stack = await startServers(options, starting, report, serverReady);
+    await topics;
+    return standing(stack, services, stopServices);
+  } catch (fault) {
+    await stopServices();
+    await stack?.stop();
+    throw faults[0] ?? fault;
+  }
+}
+
+function startServers(
+  options: StartOptions,
+  signal: AbortSignal,
+  report: (line: string) => void,
+  serverReady: (name: ServerName, place: StackPlace) => void,
+): Promise<Stack> {
+  if (options.servers === 'own') {
+    const data = options.dataFolder === undefined ? {} : { dataFolder: options.dataFolder };
+    return startStack({ jit: 'throughput', whenServerDies: 'restart', signal, report, serverReady, ...data });
+  }
+  const stack = useGivenServers();
+  for (const name of ['kafka', 'opensearch', 's3proxy'] as const) serverReady(name, stack);
+  return Promise.resolve(stack);
+}
+
+/** The topics that the services use, made as declared: on one broker by the local profile, which keeps nothing twice. */
+async function applyTopics(endpoints: Endpoints, options: StartOptions, report: (line: string) => void): Promise<void> {
+  if (options.servers === 'own') report('topics: one broker, so each record is kept once (local profile)');
+  const admin = await connectAdmin({
+    bootstrapServers: endpoints.kafkaBootstrapServers,
+    clientId: 'tailrace-start',
+    securityProtocol: 'plaintext',
+  });
+  try {
+    const specs = topicsFor(profileOf(options)).filter(({ state }) => state === 'active');
+    await admin.apply(planTopics(specs, await admin.readTopics(specs.map(({ name }) => name))));
+  } finally {
+    await admin.close();
+  }
+}
+
+/** Own servers are one broker. Of given ones the environment tells, as it tells the services. */
+function profileOf(options: StartOptions): TopicProfile {
+  return options.servers === 'own' || inheritedEnvironment().TAILRACE_TOPIC_PROFILE === 'local' ? 'local' : 'cluster';
+}
+
+function startService(row: ServiceRow, place: StackPlace, options: StartOptions, report: (line: string) => void): ServiceProcess {
+  const endpoints = options.servers === 'own' ? environmentOf(place.endpoints) : {};
+  const service = new ServiceProcess({
+    name: row.name,
+    environment: {
+      ...inheritedEnvironment(),
+      TAILRACE_LAKE_PREFIX: LAKE_PREFIX,
+      TAILRACE_TOPIC_PROFILE: profileOf(options),
+      ...endpoints,
+      ...row.settings(place.folder),
+      HEALTH_PORT: '0',
+    },
+    logFile: join(place.folder, 'logs', `${row.name}.log`),
+    lifeline: place.lifeline,
+    report,
+  });
+  service.start();
+  return service;
+}
+
+function standing(stack: Stack, services: ReadonlyMap<ServiceName, ServiceProcess>, stopServices: () => Promise<void>): Pipeline {
+  const serverGone = stack.failed.then((failure) => {
+    throw failure;
+  });
+  const broken = Promise.race<never>([serverGone, ...[...services.values()].map((service) => service.broken)]);
+  // Whoever waits is told; a start that nobody waits on any more has its own failure to tell.
+  broken.catch(() => {});
+  return {
+    stack,
+    broken,
+    service(name) {
+      const service = services.get(name);
+      if (service === undefined) throw new Error(`the ${name} was not started`);
+      return service;
+    },
+    async stop() {
+      await stopServices();
+      await stack.stop();
+    },
+  };
+}

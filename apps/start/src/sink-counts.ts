@@ -1,0 +1,48 @@
+import { Client } from '@opensearch-project/opensearch';
+import { SERVICE_EVENTS_TOPIC } from '@tailrace/events';
+import { listDataObjects, readFooter, S3Store, storeBuffer } from '@tailrace/lake';
+import type { Endpoints } from '@tailrace/stack';
+
+const REQUEST_TIMEOUT_MS = 10_000;
+
+/** Counts what has arrived, in the sinks themselves: never from what the services say of their own work. */
+export class SinkCounts {
+  readonly #search: Client;
+  readonly #store: S3Store;
+  readonly #lake: { readonly prefix: string; readonly stream: string };
+  /** Objects never change once they stand: each is opened once. */
+  readonly #rows = new Map<string, number>();
+
+  constructor(endpoints: Endpoints, lakePrefix: string) {
+    this.#search = new Client({ node: endpoints.opensearchUrl, requestTimeout: REQUEST_TIMEOUT_MS });
+    const { endpointUrl: endpoint, region, bucket, accessKeyId, secretAccessKey } = endpoints.s3;
+    this.#store = new S3Store({ bucket, region, endpoint, accessKeyId, secretAccessKey });
+    this.#lake = { prefix: lakePrefix, stream: SERVICE_EVENTS_TOPIC };
+  }
+
+  /** Documents behind the alias; with `refresh` also those that are not searchable yet. 0 before the first index. */
+  async indexed(refresh: boolean): Promise<number> {
+    const index = SERVICE_EVENTS_TOPIC;
+    if (refresh) await this.#search.indices.refresh({ index, ignore_unavailable: true });
+    const { body } = await this.#search.count({ index, ignore_unavailable: true });
+    return body.count;
+  }
+
+  /** Rows in the lake's Parquet objects, by their footers. */
+  async archived(): Promise<number> {
+    let rows = 0;
+    for (const { key, sizeBytes } of await listDataObjects(this.#store, this.#lake)) {
+      let own = this.#rows.get(key);
+      if (own === undefined) {
+        own = (await readFooter(key, storeBuffer(this.#store, key, sizeBytes))).rows;
+        this.#rows.set(key, own);
+      }
+      rows += own;
+    }
+    return rows;
+  }
+
+  async close(): Promise<void> {
+    await this.#search.close();
+  }
+}

@@ -1,0 +1,123 @@
+import { EVENT_TYPE_HEADER, EVENT_VERSION_HEADER, SERVICE_EVENT_TYPE, SERVICE_EVENT_VERSION } from './event-headers.ts';
+import { type Field, MAX_EVENT_BYTES, serviceEventFields } from './fields.ts';
+import { groups } from './groups.ts';
+import { eventFieldMappings } from './index-mapping.ts';
+import { serviceEventSchema } from './json-schema.ts';
+import { parquetColumns } from './parquet-columns.ts';
+import { topicsFor } from './topics.ts';
+
+const GENERATED = '<!-- Generated from packages/events. Change the tables there, then run its unit tests with UPDATE_DOCS=1. -->';
+
+function rule(field: Field): string {
+  switch (field.kind) {
+    case 'instant':
+      return 'a real instant with a zone';
+    case 'string': {
+      if (field.maxLength === undefined) return '';
+      return field.minLength === undefined
+        ? `at most ${field.maxLength} characters`
+        : `${field.minLength} to ${field.maxLength} characters`;
+    }
+    case 'number':
+      return field.min === undefined ? '' : `at least ${field.min}`;
+    case 'integer':
+      return `${field.min} to ${field.max}`;
+    case 'enum':
+      return field.values.join(', ');
+    case 'object':
+      return '';
+  }
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+/** The page `docs/reference/event.md`. */
+export function eventPage(): string {
+  const kinds = { instant: 'string, RFC 3339', enum: 'string, one of' } as const;
+  const fields: readonly Field[] = serviceEventFields;
+  const rows = fields.map((field, place) => [
+    `\`${field.name}\``,
+    field.kind === 'instant' || field.kind === 'enum' ? kinds[field.kind] : field.kind,
+    field.required ? 'yes' : '',
+    rule(field),
+    field.about,
+    String(eventFieldMappings[field.name]?.type),
+    parquetColumns[place]?.duckdbType ?? '',
+  ]);
+  return `${GENERATED}
+# The service event, version ${SERVICE_EVENT_VERSION}
+
+One JSON object in UTF-8, at most ${MAX_EVENT_BYTES / 1024} KiB. The same as JSON Schema: [event.schema.json](event.schema.json).
+
+${table(['field', 'type', 'required', 'rule', 'what it is', 'in OpenSearch', 'in the lake'], rows)}
+
+- Any other field is accepted and kept as it is. In OpenSearch and in the lake it is found under \`attributes\`.
+- An optional field that is \`null\` counts as absent.
+- A timestamp may have up to nine digits behind the second. OpenSearch sorts by milliseconds and the lake's column by microseconds; the exact text stays in the event. The second 60 is accepted as the last one of a month in UTC.
+- A name that occurs twice in one object is accepted, and the last value counts for the checks and the key. A store may take another one: do not rely on it.
+
+## The record in Kafka
+
+- **Key**: \`customer_id\` in UTF-8, partition by murmur2 as in Java's default partitioner, so the order holds per customer. Without \`customer_id\` the record has no key and may go to any partition.
+- **Value**: the bytes of the event as they were posted.
+- **Headers**: \`${EVENT_TYPE_HEADER}\` = \`${SERVICE_EVENT_TYPE}\`, \`${EVENT_VERSION_HEADER}\` = \`${SERVICE_EVENT_VERSION}\`. A record without them counts as a current event.
+- **Record id**: \`<topic>~<incarnation>-<partition>-<offset>\`, where the incarnation is the first 8 characters of the topic's id in base64url. It needs nothing from the event, so it is the same for ever.
+
+## How it grows
+
+Fields are only added, and only as optional ones. A field is never removed, renamed, retyped, made required or given a tighter rule; a breaking change is a new event type beside this one. A test holds the table against every released version.
+`;
+}
+
+/** The page `docs/reference/topics.md`. */
+export function topicsPage(): string {
+  const common = ['max.message.bytes', 'min.insync.replicas', 'unclean.leader.election.enable'];
+  const topics = topicsFor('cluster').map((topic) => [
+    `\`${topic.name}\``,
+    topic.state,
+    topic.about,
+    String(topic.partitions),
+    topic.key,
+    Object.entries(topic.configs)
+      .filter(([name, value]) => !common.includes(name) || (name === 'max.message.bytes' && value !== '2097152'))
+      .map(([name, value]) => `${name}=${value}`)
+      .join(', '),
+  ]);
+  const rows = groups.map((group) => [
+    `\`${group.name}\``,
+    group.about,
+    `${group.allowedDelayMs / 1000} s`,
+    group.gapPolicy,
+    group.retry,
+    group.protocol,
+    group.start,
+  ]);
+  return `${GENERATED}
+# Topics and groups
+
+\`tailrace topics plan\` shows how the cluster differs from this table, and \`tailrace topics apply\` makes the topics that are **active**. What is *planned* is declared, and not made yet.
+
+${table(['topic', 'state', 'what it holds', 'partitions', 'key', 'settings'], topics)}
+
+On every topic: replication factor 3, min.insync.replicas=2, unclean.leader.election.enable=false, max.message.bytes=2097152 where the table does not say more. With the local profile (one broker) it is replication factor 1 and min.insync.replicas=1: nothing is kept twice there.
+
+The partitions of a keyed topic are never raised: that would break the order per key for ever.
+
+${table(['group', 'what it does', 'allowed delay', 'when Kafka lost records', 'retry', 'protocol', 'starts at'], rows)}
+`;
+}
+
+/** The file `docs/reference/event.schema.json`. */
+export function eventSchemaFile(): string {
+  return `${JSON.stringify(serviceEventSchema, null, 2)}\n`;
+}
+
+/** Every generated page by its place in the repository. */
+export const generatedDocs: Readonly<Record<string, () => string>> = {
+  'docs/reference/event.md': eventPage,
+  'docs/reference/topics.md': topicsPage,
+  'docs/reference/event.schema.json': eventSchemaFile,
+};

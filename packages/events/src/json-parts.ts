@@ -1,0 +1,70 @@
+/** Bytes `[start, end)` of a JSON text. */
+export interface Part {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A member of a JSON object: its bytes are the whole `"name": value`, the value's begin at `valueStart`. */
+export interface Member extends Part {
+  readonly name: string;
+  readonly valueStart: number;
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+
+/** Whether a byte is white space between JSON tokens. */
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+/** The index behind the string whose opening quote stands at `at`. Valid JSON closes every string. */
+function endOfString(json: Buffer, at: number): number {
+  for (let i = at + 1; i < json.length; i++) {
+    const byte = json[i];
+    if (byte === QUOTE) return i + 1;
+    if (byte === BACKSLASH) i++;
+  }
+  throw new Error('the bytes are not the JSON that was parsed');
+}
+
+/**
+ * Where the parts between the commas of the outermost array or object stand, white space trimmed: an array's elements, an
+ * object's members. The bytes must be valid JSON in UTF-8: the scan only looks at quotes, brackets and commas, which in
+ * valid UTF-8 are never part of another character.
+ */
+export function topLevelParts(json: Buffer): Part[] {
+  const parts: { start: number; end: number }[] = [];
+  let depth = 0;
+  let from = 0;
+  const close = (to: number) => {
+    let start = from;
+    let end = to;
+    while (start < end && isSpace(json[start])) start++;
+    while (end > start && isSpace(json[end - 1])) end--;
+    if (start < end) parts.push({ start, end });
+    from = to + 1;
+  };
+  for (let i = 0; i < json.length; i++) {
+    const byte = json[i];
+    if (byte === QUOTE) i = endOfString(json, i) - 1;
+    else if (byte === 0x5b /* [ */ || byte === 0x7b /* { */) {
+      if (depth++ === 0) from = i + 1;
+    } else if (byte === 0x5d /* ] */ || byte === 0x7d /* } */) {
+      if (--depth === 0) close(i);
+    } else if (byte === COMMA && depth === 1) close(i);
+  }
+  return parts;
+}
+
+/** The members of a JSON object in their order, names that occur twice included. The bytes must be a valid JSON object in UTF-8. */
+export function objectMembers(json: Buffer): Member[] {
+  return topLevelParts(json).map(({ start, end }) => {
+    const nameEnd = endOfString(json, start);
+    let valueStart = json.indexOf(COLON, nameEnd) + 1;
+    while (isSpace(json[valueStart])) valueStart++;
+    return { name: JSON.parse(json.toString('utf8', start, nameEnd)) as string, start, end, valueStart };
+  });
+}

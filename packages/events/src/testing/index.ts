@@ -1,0 +1,1 @@
+export { type GoldenRecord, goldenRecords } from './golden.ts';

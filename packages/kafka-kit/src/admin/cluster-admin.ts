@@ -1,0 +1,160 @@
+import { readFileSync } from 'node:fs';
+import type { Admin } from '@platformatic/kafka';
+import type { TopicPartition } from '../records.ts';
+import type { KafkaSettings } from '../settings.ts';
+import type { ActualTopic, TopicChange } from './topic-plan.ts';
+
+/** Where a group stands on one partition. `committed` is null where it has no commit, and the lag then counts from the log's start. */
+export interface PartitionLag extends TopicPartition {
+  readonly committed: number | null;
+  readonly logStart: number;
+  readonly logEnd: number;
+  readonly lag: number;
+}
+
+/** What Kafka's own tools do, and the native client can not: topic settings and groups’ offsets. */
+export interface ClusterAdmin {
+  /** The named topics as they are; those that do not exist are left out. */
+  readTopics(names: readonly string[]): Promise<ActualTopic[]>;
+  /** Makes topics and sets settings; `refused` and `unreadable` are passed over. */
+  apply(changes: readonly TopicChange[]): Promise<void>;
+  groupLag(group: string, topics: readonly string[]): Promise<PartitionLag[]>;
+  deleteTopics(names: readonly string[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+const REQUEST_TIMEOUT_MS = 10_000;
+const EARLIEST = -2n;
+const LATEST = -1n;
+const AUTHORIZATION_ERRORS = new Set([29, 31]);
+
+/** Loads the second client only when it is asked for: it costs 100 ms and services without admin work never need it. */
+export async function connectAdmin(settings: KafkaSettings): Promise<ClusterAdmin> {
+  const kafka = await import('@platformatic/kafka');
+  return new SecondClientAdmin(new kafka.Admin(adminOptions(settings)));
+}
+
+/** `KafkaSettings` in the second client's names. */
+export function adminOptions(settings: KafkaSettings): ConstructorParameters<typeof Admin>[0] {
+  const { securityProtocol, saslMechanism, saslUsername, saslPassword, sslCaLocation } = settings;
+  const secure = securityProtocol === 'ssl' || securityProtocol === 'sasl_ssl';
+  const sasl = securityProtocol.startsWith('sasl_') && saslMechanism !== undefined;
+  return {
+    clientId: settings.clientId,
+    bootstrapBrokers: settings.bootstrapServers.split(',').map((server) => server.trim()),
+    timeout: REQUEST_TIMEOUT_MS,
+    connectTimeout: REQUEST_TIMEOUT_MS,
+    retries: 2,
+    autocreateTopics: false,
+    ...(secure ? { tls: sslCaLocation === undefined ? {} : { ca: readFileSync(sslCaLocation) } } : {}),
+    ...(sasl ? { sasl: { mechanism: saslMechanism, username: saslUsername ?? '', password: saslPassword ?? '' } } : {}),
+  };
+}
+
+class SecondClientAdmin implements ClusterAdmin {
+  readonly #admin: Admin;
+
+  constructor(admin: Admin) {
+    this.#admin = admin;
+  }
+
+  async readTopics(names: readonly string[]): Promise<ActualTopic[]> {
+    const existing = await this.#existing(names);
+    if (existing.length === 0) return [];
+    const { topics } = await this.#admin.metadata({ topics: existing, forceUpdate: true });
+    const configs = await this.#configs(existing);
+    return [...topics].map(([name, topic]) => ({
+      name,
+      partitions: topic.partitions.length,
+      replicationFactor: topic.partitions[0]?.replicas.length ?? 0,
+      configs: configs?.get(name),
+    }));
+  }
+
+  async apply(changes: readonly TopicChange[]): Promise<void> {
+    for (const change of changes) {
+      if (change.kind !== 'create') continue;
+      const { name, partitions, replicationFactor, configs } = change.spec;
+      const list = Object.entries(configs).map(([config, value]) => ({ name: config, value }));
+      await this.#admin.createTopics({ topics: [name], partitions, replicas: replicationFactor, configs: list });
+    }
+    for (const change of changes) {
+      if (change.kind !== 'set-config') continue;
+      const configs = [{ name: change.name, configOperation: 0 as const, value: change.to }];
+      await this.#admin.incrementalAlterConfigs({ resources: [{ resourceType: 2, resourceName: change.topic, configs }] });
+    }
+  }
+
+  async groupLag(group: string, topics: readonly string[]): Promise<PartitionLag[]> {
+    const existing = await this.#existing(topics);
+    if (existing.length === 0) return [];
+    const metadata = await this.#admin.metadata({ topics: existing, forceUpdate: true });
+    const asked = (timestamp: bigint) =>
+      existing.map((name) => ({
+        name,
+        partitions: (metadata.topics.get(name)?.partitions ?? []).map((_, partitionIndex) => ({ partitionIndex, timestamp })),
+      }));
+    const [starts, ends, commits] = await Promise.all([
+      this.#admin.listOffsets({ topics: asked(EARLIEST) }),
+      this.#admin.listOffsets({ topics: asked(LATEST) }),
+      this.#commits(group, existing),
+    ]);
+    return ends.flatMap(({ name, partitions }) =>
+      partitions.map(({ partitionIndex: partition, offset }) => {
+        const logStart = Number(
+          starts.find((topic) => topic.name === name)?.partitions.find((p) => p.partitionIndex === partition)?.offset ?? 0n,
+        );
+        const committed = commits.get(`${name}/${partition}`) ?? null;
+        const logEnd = Number(offset);
+        return { topic: name, partition, committed, logStart, logEnd, lag: Math.max(0, logEnd - (committed ?? logStart)) };
+      }),
+    );
+  }
+
+  async deleteTopics(names: readonly string[]): Promise<void> {
+    if (names.length > 0) await this.#admin.deleteTopics({ topics: [...names] });
+  }
+
+  async close(): Promise<void> {
+    await this.#admin.close();
+  }
+
+  /** Asked first: a metadata request for a topic that is not there is an error of the whole request. */
+  async #existing(names: readonly string[]): Promise<string[]> {
+    const all = new Set(await this.#admin.listTopics({ includeInternals: false }));
+    return names.filter((name) => all.has(name));
+  }
+
+  async #configs(names: readonly string[]): Promise<Map<string, Record<string, string | null>> | undefined> {
+    try {
+      const resources = names.map((resourceName) => ({ resourceType: 2 as const, resourceName, configurationKeys: null }));
+      const described = await this.#admin.describeConfigs({ resources });
+      return new Map(
+        described.map(({ resourceName, configs }) => [resourceName, Object.fromEntries(configs.map((c) => [c.name, c.value ?? null]))]),
+      );
+    } catch (error) {
+      if (isUnauthorized(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #commits(group: string, topics: readonly string[]): Promise<Map<string, number>> {
+    const [found] = await this.#admin.listConsumerGroupOffsets({ groups: [group] });
+    const commits = new Map<string, number>();
+    for (const topic of found?.topics ?? []) {
+      if (!topics.includes(topic.name)) continue;
+      for (const { partitionIndex, committedOffset } of topic.partitions) {
+        if (committedOffset >= 0n) commits.set(`${topic.name}/${partitionIndex}`, Number(committedOffset));
+      }
+    }
+    return commits;
+  }
+}
+
+/** Whether the broker's answer, somewhere in the chain of causes, was "not allowed". */
+function isUnauthorized(error: unknown): boolean {
+  if (typeof error !== 'object' || error === null) return false;
+  if ('apiCode' in error && typeof error.apiCode === 'number' && AUTHORIZATION_ERRORS.has(error.apiCode)) return true;
+  if ('errors' in error && Array.isArray(error.errors) && error.errors.some(isUnauthorized)) return true;
+  return 'cause' in error && isUnauthorized(error.cause);
+}

@@ -1,0 +1,226 @@
+import type { Headers, RawRecord, TopicPartition } from '../records.ts';
+import type { KafkaSettings } from '../settings.ts';
+import type { BrokerConsumer, BrokerHandlers, PartitionFacts, Position, RebalanceEvent } from './broker-consumer.ts';
+import { ask, CODES, kafka, nativeSettings, tellLog, toBrokerError } from './native-client.ts';
+import { TopicIdentity } from './topic-identity.ts';
+
+/** How a group member joins. `consumer` is KIP-848, whose session is the broker's; `classic` is cooperative-sticky with its own. */
+export type GroupProtocol = { readonly kind: 'consumer' } | { readonly kind: 'classic'; readonly sessionTimeoutMs: number };
+
+export interface GroupMembership {
+  readonly group: string;
+  readonly protocol: GroupProtocol;
+  readonly maxPollIntervalMs: number;
+}
+
+const COMMIT_INTERVAL_MS = 1000;
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Prefetch a consumer holds inside the client, outside the runtime's own bound. */
+const PREFETCH_KBYTES = 16_384;
+
+type NativeConsumer = InstanceType<typeof kafka.KafkaConsumer>;
+interface NativeMessage extends TopicPartition {
+  readonly offset: number;
+  readonly timestamp?: number | undefined;
+  readonly key?: Buffer | string | null | undefined;
+  readonly value: Buffer | null;
+  readonly headers?: readonly Readonly<Record<string, string | Buffer>>[] | undefined;
+}
+
+/** A group member on the native client. One per process role; it can not live in a worker thread. */
+export function createNativeConsumer(settings: KafkaSettings, membership: GroupMembership): BrokerConsumer {
+  return new NativeBrokerConsumer(settings, membership);
+}
+
+class NativeBrokerConsumer implements BrokerConsumer {
+  readonly #consumer: NativeConsumer;
+  readonly #identity: TopicIdentity;
+  #handlers: BrokerHandlers | undefined;
+  #closing = false;
+
+  constructor(settings: KafkaSettings, membership: GroupMembership) {
+    this.#identity = new TopicIdentity(settings);
+    // ONE argument: a second one makes the client ignore topic-level settings such as auto.offset.reset.
+    this.#consumer = new kafka.KafkaConsumer({
+      ...nativeSettings(settings),
+      'group.id': membership.group,
+      ...protocolSettings(membership.protocol),
+      'max.poll.interval.ms': membership.maxPollIntervalMs,
+      'enable.auto.commit': true,
+      'auto.commit.interval.ms': COMMIT_INTERVAL_MS,
+      // Stored by the runtime after settling; the client then commits them by its timer and on unassign.
+      'enable.auto.offset.store': false,
+      // A jump to the log's start shows as an unexpected offset, which the runtime classifies; `error` is told once and may be dropped.
+      'auto.offset.reset': 'earliest',
+      'fetch.queue.backoff.ms': 20,
+      'queued.min.messages': 10_000,
+      'queued.max.messages.kbytes': PREFETCH_KBYTES,
+      'fetch.wait.max.ms': 100,
+      rebalance_cb: (error: { code: number }, assignment: TopicPartition[]) => this.#rebalance(error.code, assignment),
+      offset_commit_cb: (
+        error: { code: number; message: string } | undefined,
+        offsets: { topic: string; partition: number; offset: number }[],
+      ) => this.#committed(error, offsets),
+    });
+  }
+
+  async connect(topics: readonly string[], handlers: BrokerHandlers): Promise<void> {
+    this.#handlers = handlers;
+    tellLog(this.#consumer, handlers.log);
+    await ask((done) => this.#consumer.connect({ timeout: CONNECT_TIMEOUT_MS }, done));
+    this.#consumer.setDefaultIsTimeoutOnlyForFirstMessage(true);
+    this.#consumer.subscribe([...topics]);
+  }
+
+  poll(maxRecords: number, timeoutMs: number): Promise<readonly RawRecord[]> {
+    this.#consumer.setDefaultConsumeTimeout(timeoutMs);
+    return new Promise((resolve, reject) => {
+      this.#consumer.consume(maxRecords, (fault, messages) => {
+        if (fault) reject(toBrokerError(fault));
+        else resolve(messages.map((message) => new NativeRecord(message)));
+      });
+    });
+  }
+
+  assign(positions: readonly (Position | (TopicPartition & { readonly nextToRead: 'end' }))[]): void {
+    this.#consumer.incrementalAssign(
+      positions.map(({ topic, partition, nextToRead }) => ({
+        topic,
+        partition,
+        offset: nextToRead === 'end' ? OFFSET_END : offset(nextToRead),
+      })),
+    );
+  }
+
+  unassign(partitions: readonly TopicPartition[]): void {
+    this.#consumer.incrementalUnassign(plain(partitions));
+  }
+
+  pause(partitions: readonly TopicPartition[]): void {
+    this.#consumer.pause(plain(partitions));
+  }
+
+  resume(partitions: readonly TopicPartition[]): void {
+    this.#consumer.resume(plain(partitions));
+  }
+
+  store(positions: readonly Position[]): void {
+    this.#consumer.offsetsStore(positions.map((p) => ({ topic: p.topic, partition: p.partition, offset: offset(p.nextToRead) })));
+  }
+
+  commitStored(): void {
+    this.#consumer.commit();
+  }
+
+  async facts({ topic, partition }: TopicPartition, timeoutMs: number): Promise<PartitionFacts> {
+    const [incarnation, committed, marks] = await Promise.all([
+      this.incarnation(topic, timeoutMs),
+      ask<{ offset?: number }[]>((done) => this.#consumer.committed([{ topic, partition }], timeoutMs, done)),
+      ask<{ lowOffset: number; highOffset: number }>((done) => this.#consumer.queryWatermarkOffsets(topic, partition, timeoutMs, done)),
+    ]);
+    if (incarnation === undefined) throw new Error(`topic ${topic} does not exist`);
+    const at = committed[0]?.offset;
+    // Without a commit the client answers a logical offset below 0 or none at all.
+    return { incarnation, committed: at !== undefined && at >= 0 ? at : null, logStart: marks.lowOffset, logEnd: marks.highOffset };
+  }
+
+  incarnation(topic: string, timeoutMs: number): Promise<string | undefined> {
+    return this.#identity.lookUp(topic, timeoutMs);
+  }
+
+  cachedLogEnd({ topic, partition }: TopicPartition): number | undefined {
+    try {
+      const { highOffset } = this.#consumer.getWatermarkOffsets(topic, partition);
+      return highOffset >= 0 ? highOffset : undefined;
+    } catch {
+      // Safe: the client has not fetched from this partition yet; "not known" is a value here.
+      return undefined;
+    }
+  }
+
+  async close(timeoutMs: number): Promise<void> {
+    this.#closing = true;
+    this.#identity.close();
+    // The client's own disconnect takes 45 s with Kafka gone: the caller's deadline counts, then the process ends.
+    await Promise.race([
+      ask((done) => this.#consumer.disconnect(done)),
+      new Promise<never>((_, reject) =>
+        setTimeout(() => reject(new Error(`the client did not leave within ${timeoutMs} ms`)), timeoutMs).unref(),
+      ),
+    ]);
+  }
+
+  #rebalance(code: number, assignment: TopicPartition[]): void {
+    const partitions = plain(assignment);
+    if (this.#closing) {
+      this.#answerInline(code, partitions);
+      return;
+    }
+    const lost = code !== CODES.assignPartitions && this.#consumer.assignmentLost();
+    const kind: RebalanceEvent['kind'] = code === CODES.assignPartitions ? 'assigned' : lost ? 'lost' : 'revoked';
+    this.#handlers?.rebalance({ kind, partitions });
+  }
+
+  /** Everything was drained before the close: the last revoke has nothing to wait for, and unanswered it would hang the disconnect. */
+  #answerInline(code: number, partitions: TopicPartition[]): void {
+    try {
+      if (code === CODES.assignPartitions) this.#consumer.incrementalAssign(partitions.map((tp) => ({ ...tp, offset: OFFSET_END })));
+      else this.#consumer.incrementalUnassign(partitions);
+    } catch (error) {
+      // Safe: a disconnect that overtook the callback refuses the answer, and needs none.
+      this.#handlers?.log({ severity: 6, facility: 'CLOSE', message: `late rebalance: ${String(error)}` });
+    }
+  }
+
+  #committed(error: { code: number; message: string } | undefined, offsets: { topic: string; partition: number; offset: number }[]): void {
+    // Nothing was stored since the last commit: not a fault.
+    if (error?.code === CODES.noOffset) return;
+    const positions = offsets.flatMap((o) => (o.offset >= 0 ? [{ topic: o.topic, partition: o.partition, nextToRead: o.offset }] : []));
+    this.#handlers?.commit(error ? { kind: 'failed', positions, reason: error.message } : { kind: 'committed', positions });
+  }
+}
+
+/** librdkafka's logical offset for the end of a partition. */
+const OFFSET_END = -1;
+
+/** The client commits 0 for an offset that is not a number: checked here, since it would rewind the group. */
+function offset(nextToRead: number): number {
+  if (!Number.isSafeInteger(nextToRead) || nextToRead < 0) throw new RangeError(`${nextToRead} is not an offset`);
+  return nextToRead;
+}
+
+function plain(partitions: readonly TopicPartition[]): { topic: string; partition: number }[] {
+  return partitions.map(({ topic, partition }) => ({ topic, partition }));
+}
+
+function protocolSettings(protocol: GroupProtocol): Record<string, string | number> {
+  if (protocol.kind === 'consumer') return { 'group.protocol': 'consumer' };
+  return { 'partition.assignment.strategy': 'cooperative-sticky', 'session.timeout.ms': protocol.sessionTimeoutMs };
+}
+
+/** A view of the client's message; headers are converted only when somebody reads them. */
+class NativeRecord implements RawRecord {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
+  readonly timestampMs: number;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly #headers: NativeMessage['headers'];
+
+  constructor(message: NativeMessage) {
+    this.topic = message.topic;
+    this.partition = message.partition;
+    this.offset = message.offset;
+    this.timestampMs = message.timestamp ?? -1;
+    this.key = typeof message.key === 'string' ? Buffer.from(message.key) : (message.key ?? null);
+    this.value = message.value;
+    this.#headers = message.headers;
+  }
+
+  get headers(): Headers {
+    return (this.#headers ?? []).flatMap((header) =>
+      Object.entries(header).map(([name, value]) => [name, typeof value === 'string' ? Buffer.from(value) : value] as const),
+    );
+  }
+}

@@ -1,0 +1,182 @@
+import type { OutgoingRecord } from '../publish/contract.ts';
+import type { Headers } from '../records.ts';
+import type { KafkaSettings } from '../settings.ts';
+import type { ClientLogLine } from './broker-consumer.ts';
+import type { BrokerProducer, DeliveryFault, FailedRecord, Handed } from './broker-producer.ts';
+import { ask, CODES, isFault, kafka, nativeSettings, tellLog } from './native-client.ts';
+
+export interface ProducerSettings {
+  readonly compression: 'zstd' | 'lz4' | 'none';
+  readonly lingerMs: number;
+  /** Shorter than an outage it was seen to duplicate and reorder: at least 120 s. */
+  readonly messageTimeoutMs: number;
+  readonly maxMessageBytes: number;
+}
+
+export const DEFAULT_PRODUCER_SETTINGS: ProducerSettings = {
+  compression: 'zstd',
+  lingerMs: 5,
+  messageTimeoutMs: 120_000,
+  maxMessageBytes: 2 * 1024 * 1024,
+};
+
+/** A flush asks again this often whether all is acknowledged; one long flush looks only every 10 ms. */
+const FLUSH_SLICE_MS = 5;
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Log lines and errors of an idle client are fetched this often. */
+const EVENT_POLL_MS = 500;
+
+type NativeProducer = InstanceType<typeof kafka.Producer>;
+type NativeHeaders = { [name: string]: Buffer }[];
+
+/** The broker's codes that speak of the record alone: too large (10), batch too large (18), invalid record (87). */
+const OWN_FAULTS = new Set([10, 18, 87]);
+
+/** A producer with acks=all and idempotence, that reports only failures. */
+export function createNativeProducer(settings: KafkaSettings, producer: ProducerSettings): BrokerProducer {
+  return new NativeBrokerProducer(settings, producer);
+}
+
+class NativeBrokerProducer implements BrokerProducer {
+  readonly #settings: Record<string, string | number | boolean>;
+  #producer: NativeProducer;
+  #failed: FailedRecord[] = [];
+  #log: (line: ClientLogLine) => void = () => {};
+  #fatal = false;
+  /** Headers are the same few lists for millions of records: converted once. */
+  readonly #converted = new WeakMap<Headers, NativeHeaders>();
+
+  constructor(settings: KafkaSettings, producer: ProducerSettings) {
+    this.#settings = {
+      ...nativeSettings(settings),
+      acks: -1,
+      'enable.idempotence': true,
+      'compression.codec': producer.compression,
+      'linger.ms': producer.lingerMs,
+      'batch.size': 1_000_000,
+      'message.timeout.ms': producer.messageTimeoutMs,
+      'message.max.bytes': producer.maxMessageBytes,
+      'queue.buffering.max.messages': 500_000,
+      'queue.buffering.max.kbytes': 262_144,
+      // Java's default partitioner; the client's own default is CRC32.
+      partitioner: 'murmur2_random',
+      // A report per record costs 5.5 of 7.4 us: only failures are reported, and a flush is the acknowledgement of the rest.
+      'delivery.report.only.error': true,
+      dr_msg_cb: true,
+    };
+    this.#producer = this.#create();
+  }
+
+  async connect(log: (line: ClientLogLine) => void): Promise<void> {
+    this.#log = log;
+    tellLog(this.#producer, log);
+    await ask((done) => this.#producer.connect({ timeout: CONNECT_TIMEOUT_MS }, done));
+    this.#producer.setPollInterval(EVENT_POLL_MS);
+  }
+
+  hand(record: OutgoingRecord): Handed {
+    // The client sends an empty Buffer as null: a tombstone where an empty value was meant.
+    if (record.value?.length === 0) return { kind: 'fault', reason: 'an empty value can not be sent', certain: true, own: true };
+    if (record.key?.length === 0) return { kind: 'fault', reason: 'an empty key can not be sent', certain: true, own: true };
+    try {
+      // No opaque: in errors-only mode its handle is freed only by a report, so it would leak.
+      this.#producer.produce(
+        record.topic,
+        record.partition ?? null,
+        record.value,
+        record.key,
+        null,
+        undefined,
+        this.#headers(record.headers),
+      );
+      return { kind: 'taken' };
+    } catch (fault) {
+      if (!isFault(fault)) return { kind: 'fault', reason: String(fault), certain: true, own: false };
+      if (fault.code === CODES.queueFull) return { kind: 'full' };
+      if (fault.code === CODES.fatal) this.#fatal = true;
+      return { kind: 'fault', reason: fault.message, certain: true, own: OWN_FAULTS.has(fault.code ?? 0) };
+    }
+  }
+
+  async settle(): Promise<readonly FailedRecord[]> {
+    while (!(await this.#flushed()));
+    // Failure reports trickle in for some turns behind the flush: an acknowledgement waits until two turns brought none.
+    for (let quiet = 0, seen = this.#failed.length; quiet < 2; quiet += 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (this.#failed.length !== seen) {
+        quiet = -1;
+        seen = this.#failed.length;
+      }
+    }
+    const failed = this.#failed;
+    this.#failed = [];
+    if (this.#fatal) await this.#replace();
+    return failed;
+  }
+
+  async answers(timeoutMs: number): Promise<boolean> {
+    try {
+      await ask((done) => this.#producer.getMetadata({ allTopics: false, timeout: timeoutMs }, done));
+      return true;
+    } catch {
+      // Safe: "no" is the answer to the question.
+      return false;
+    }
+  }
+
+  async close(timeoutMs: number): Promise<void> {
+    // Without a time the client flushes for 500 ms and then drops the rest in silence.
+    await ask((done) => this.#producer.disconnect(timeoutMs, done));
+  }
+
+  #create(): NativeProducer {
+    const producer = new kafka.Producer({ ...this.#settings });
+    producer.on('delivery-report', (fault, report) => {
+      if (!fault) return;
+      if (fault.code === CODES.fatal) this.#fatal = true;
+      this.#failed.push({
+        topic: report.topic,
+        key: typeof report.key === 'string' ? Buffer.from(report.key) : (report.key ?? null),
+        value: report.value ?? null,
+        ...verdict(fault),
+      });
+    });
+    return producer;
+  }
+
+  #flushed(): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.#producer.flush(FLUSH_SLICE_MS, (fault) => {
+        if (!fault) resolve(true);
+        else if (fault.code === CODES.timedOut) resolve(false);
+        else reject(new Error(`flush: ${fault.message}`));
+      });
+    });
+  }
+
+  /** After a fatal error this client refuses everything for ever. */
+  async #replace(): Promise<void> {
+    const broken = this.#producer;
+    this.#fatal = false;
+    this.#producer = this.#create();
+    await this.connect(this.#log);
+    broken.disconnect(0, () => {});
+  }
+
+  #headers(headers: Headers | undefined): NativeHeaders | undefined {
+    if (headers === undefined) return undefined;
+    let converted = this.#converted.get(headers);
+    if (converted === undefined) {
+      // A null header value makes the client throw and send the record without its headers: it arrives as empty instead.
+      converted = headers.map(([name, value]) => ({ [name]: value ?? Buffer.alloc(0) }));
+      this.#converted.set(headers, converted);
+    }
+    return converted;
+  }
+}
+
+/** A timeout says nothing about the record's fate: part of such records were seen in the log. */
+function verdict(fault: { code: number; message: string }): DeliveryFault {
+  const own = OWN_FAULTS.has(fault.code);
+  return { reason: fault.message, certain: own, own };
+}

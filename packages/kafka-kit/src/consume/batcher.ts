@@ -1,0 +1,54 @@
+import type { RawRecord } from '../records.ts';
+import type { CloseReason } from './contract.ts';
+import { heldBytes } from './record-batch.ts';
+
+/** A batch closes at the first of these. `maxBytes` counts keys, values and a fixed overhead a record. */
+export interface BatchLimits {
+  readonly maxRecords: number;
+  readonly maxBytes: number;
+  readonly maxAgeMs: number;
+}
+
+/** Collects a lane's records in order and says when a run is closed, and why. A record larger than `maxBytes` is a run of its own. */
+export class Batcher {
+  readonly #limits: BatchLimits;
+  readonly #emit: (records: readonly RawRecord[], why: CloseReason) => void;
+  #records: RawRecord[] = [];
+  #bytes = 0;
+  #openedMs = 0;
+
+  constructor(limits: BatchLimits, emit: (records: readonly RawRecord[], why: CloseReason) => void) {
+    this.#limits = limits;
+    this.#emit = emit;
+  }
+
+  get length(): number {
+    return this.#records.length;
+  }
+
+  get first(): RawRecord | undefined {
+    return this.#records[0];
+  }
+
+  append(record: RawRecord, nowMs: number): void {
+    const bytes = heldBytes(record);
+    if (this.#records.length > 0 && this.#bytes + bytes > this.#limits.maxBytes) this.close('bytes');
+    if (this.#records.length === 0) this.#openedMs = nowMs;
+    this.#records.push(record);
+    this.#bytes += bytes;
+    if (this.#records.length >= this.#limits.maxRecords) this.close('records');
+  }
+
+  /** Closes a run that is older than its limit, also when nothing new arrives. */
+  closeIfDue(nowMs: number): void {
+    if (this.#records.length > 0 && nowMs - this.#openedMs >= this.#limits.maxAgeMs) this.close('age');
+  }
+
+  close(why: CloseReason): void {
+    if (this.#records.length === 0) return;
+    const records = this.#records;
+    this.#records = [];
+    this.#bytes = 0;
+    this.#emit(records, why);
+  }
+}

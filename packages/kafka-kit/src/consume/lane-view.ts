@@ -1,0 +1,40 @@
+import type { TopicPartition } from '../records.ts';
+import type { LanePhase, LaneState, Outage } from './lane.ts';
+
+/** What people and metrics see of one owned partition. */
+export interface LaneView extends TopicPartition {
+  readonly phase: LanePhase['kind'];
+  /** Why it reads no further, in one sentence, when it is halted. */
+  readonly halted: string | undefined;
+  readonly outage: Outage | undefined;
+  readonly paused: boolean;
+  readonly nextToRead: number | undefined;
+  readonly logEnd: number | undefined;
+  /** Records behind the end of the log that are not settled; undefined before the first look-up. */
+  readonly lag: number | undefined;
+  /** Broker time of the oldest delivered record that is not settled; where there is none, of the last settled one. */
+  readonly behindSinceMs: number | undefined;
+  readonly unsettled: number;
+  readonly bufferedBytes: number;
+}
+
+/** `cachedLogEnd` is the client's last word on the log's end. */
+export function viewLane(lane: LaneState, cachedLogEnd: number | undefined): LaneView {
+  const begun = lane.facts !== undefined;
+  const nextToRead = begun ? lane.ledger.nextToRead : undefined;
+  const logEnd = begun ? Math.max(cachedLogEnd ?? 0, lane.facts?.logEnd ?? 0, lane.expected) : undefined;
+  return {
+    topic: lane.topic,
+    partition: lane.partition,
+    phase: lane.phase.kind,
+    halted: lane.phase.kind === 'halted' ? lane.phase.why.sentence : undefined,
+    outage: lane.outage,
+    paused: lane.paused,
+    nextToRead,
+    logEnd,
+    lag: logEnd === undefined || nextToRead === undefined ? undefined : Math.max(0, logEnd - nextToRead),
+    behindSinceMs: lane.behindSinceMs,
+    unsettled: lane.ledger.unsettled,
+    bufferedBytes: lane.bufferedBytes,
+  };
+}

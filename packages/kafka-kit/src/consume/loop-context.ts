@@ -1,0 +1,103 @@
+import type { BrokerConsumer, Position } from '../broker/broker-consumer.ts';
+import type { RuntimeEvent } from '../observe/runtime-events.ts';
+import { partitionKey, type TopicPartition } from '../records.ts';
+import { backoffMs } from '../recover/backoff.ts';
+import type { Clock } from '../time/clock.ts';
+import { type HaltReason, LaneState, type LaneTotals, type Outage } from './lane.ts';
+import type { ConsumerOptions, RuntimePorts } from './options.ts';
+
+/** What the parts of one runtime share. Lanes are changed only inside a turn of the loop: callbacks come in through `enter`. */
+export class LoopContext {
+  readonly options: ConsumerOptions;
+  readonly broker: BrokerConsumer;
+  readonly clock: Clock;
+  readonly observe: (event: RuntimeEvent) => void;
+  readonly lanes = new Map<string, LaneState>();
+  readonly totals: LaneTotals = { usedBytes: 0, deliveredRecords: 0 };
+  /** What was stored and not yet confirmed by the broker, by partition. */
+  readonly unconfirmed = new Map<string, number>();
+  #entered: (() => void)[] = [];
+  #wake = new AbortController();
+
+  constructor(options: ConsumerOptions, ports: RuntimePorts) {
+    this.options = options;
+    this.broker = ports.broker;
+    this.clock = ports.clock;
+    this.observe = ports.observe;
+  }
+
+  /** Runs `change` in the next turn of the loop, and ends a wait for it. */
+  enter(change: () => void): void {
+    this.#entered.push(change);
+    this.#wake.abort();
+  }
+
+  runEntered(): void {
+    const changes = this.#entered;
+    this.#entered = [];
+    for (const change of changes) change();
+  }
+
+  /** Waits up to `ms`, or until something enters. */
+  async waitForWork(ms: number): Promise<void> {
+    if (this.#entered.length > 0) return;
+    this.#wake = new AbortController();
+    await this.clock.sleep(ms, this.#wake.signal);
+  }
+
+  /** Stores what these lanes have settled, for the client's timer to commit. */
+  store(lanes: Iterable<LaneState>): void {
+    const positions: Position[] = [];
+    for (const lane of lanes) {
+      const nextToRead = lane.takeStorable();
+      if (nextToRead === undefined) continue;
+      positions.push({ topic: lane.topic, partition: lane.partition, nextToRead });
+      this.unconfirmed.set(partitionKey(lane), nextToRead);
+    }
+    if (positions.length > 0) this.broker.store(positions);
+  }
+
+  lane(tp: TopicPartition): LaneState | undefined {
+    return this.lanes.get(partitionKey(tp));
+  }
+
+  addLane(tp: TopicPartition, before?: LaneState): LaneState {
+    const lane = new LaneState(tp, this.options.batch, this.totals, before);
+    this.lanes.set(partitionKey(tp), lane);
+    return lane;
+  }
+
+  removeLane(lane: LaneState): void {
+    this.lanes.delete(partitionKey(lane));
+  }
+
+  /** Whether this lane is still the one that owns its partition: late answers for another one settle nothing (I5). */
+  owns(lane: LaneState): boolean {
+    return this.lanes.get(partitionKey(lane)) === lane;
+  }
+
+  outage(lane: LaneState, why: Outage['why'], cause: unknown): void {
+    const nowMs = this.clock.nowMs();
+    const attempts = (lane.outage?.attempts ?? 0) + 1;
+    lane.outage = {
+      why,
+      reason: cause instanceof Error ? cause.message : String(cause),
+      sinceMs: lane.outage?.sinceMs ?? nowMs,
+      attempts,
+      retryAtMs: nowMs + backoffMs(this.options.backoff, attempts - 1),
+    };
+    this.observe({ kind: 'outage', lane: lane.tp, attempts, cause });
+  }
+
+  recovered(lane: LaneState): void {
+    if (lane.outage === undefined) return;
+    this.observe({ kind: 'recovered', lane: lane.tp, afterMs: this.clock.nowMs() - lane.outage.sinceMs });
+    lane.outage = undefined;
+  }
+
+  halt(lane: LaneState, why: HaltReason): void {
+    lane.phase = { kind: 'halted', why };
+    lane.outage = undefined;
+    this.observe({ kind: 'lane-halted', lane: lane.tp, why });
+  }
+}

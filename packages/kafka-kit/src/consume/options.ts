@@ -1,0 +1,64 @@
+import type { BrokerConsumer } from '../broker/broker-consumer.ts';
+import type { RuntimeEvent } from '../observe/runtime-events.ts';
+import type { Backoff } from '../recover/backoff.ts';
+import type { StartPolicy } from '../recover/position.ts';
+import type { Clock } from '../time/clock.ts';
+import type { BatchLimits } from './batcher.ts';
+import type { Sink } from './contract.ts';
+
+/** What a group's consumer is told. */
+export interface ConsumerOptions {
+  readonly group: string;
+  readonly topics: readonly string[];
+  readonly sink: Sink;
+  readonly batch: BatchLimits;
+  /** Batches of one lane that may be in the sink at a time. 1 keeps the order of effects per key. */
+  readonly inFlightPerLane: number;
+  /** Reading stops above the first and goes on below the second, over all lanes. */
+  readonly buffer: { readonly pauseAtBytes: number; readonly resumeAtBytes: number };
+  readonly backoff: Backoff;
+  /** How long a revoked lane and a stop may take to settle what is in flight. */
+  readonly drain: { readonly revokeMs: number; readonly stopMs: number };
+  /** Where a group begins that never committed anything. */
+  readonly start: StartPolicy;
+}
+
+export interface RuntimePorts {
+  readonly broker: BrokerConsumer;
+  readonly clock: Clock;
+  readonly observe: (event: RuntimeEvent) => void;
+}
+
+/** What a stop achieved. `unsettled` is what will be read again by the next owner. */
+export interface DrainReport {
+  readonly tookMs: number;
+  readonly deliveredRecords: number;
+  readonly settledRecords: number;
+  readonly abandonedRecords: number;
+  /** Whether the broker confirmed every position that was stored. */
+  readonly committed: boolean;
+  /** Whether the sink and the client closed in time. */
+  readonly closed: boolean;
+}
+
+/** Records of one poll: enough to amortise a turn of the loop, few enough to keep a turn short. */
+export const MAX_POLL_RECORDS = 1000;
+/** How long a poll waits for a first record, and so the longest a settled batch waits to be noticed. */
+export const POLL_TIMEOUT_MS = 50;
+/** How long reading may stop without pausing: a pause throws away what the client has prefetched. */
+export const HOLD_BEFORE_PAUSE_MS = 500;
+/** How often running lanes compare their topic's id, and how long a suspicion waits for its second look-up. */
+export const IDENTITY_CHECK_MS = 10_000;
+export const LOOKUP_TIMEOUT_MS = 10_000;
+
+/** Throws RangeError where settings contradict each other. */
+export function checkOptions(options: ConsumerOptions): void {
+  const { batch, buffer, inFlightPerLane, topics } = options;
+  if (topics.length === 0) throw new RangeError('a consumer needs at least one topic');
+  if (inFlightPerLane < 1) throw new RangeError('inFlightPerLane must be at least 1');
+  if (batch.maxRecords < 1 || batch.maxBytes < 1) throw new RangeError('a batch holds at least one record and one byte');
+  if (buffer.resumeAtBytes >= buffer.pauseAtBytes) throw new RangeError('resumeAtBytes must be below pauseAtBytes');
+  if (options.drain.revokeMs > options.drain.stopMs) throw new RangeError('drain.revokeMs must not exceed drain.stopMs');
+  // A batch that can never fill would wait for its age while reading is paused: legal, but slow without a reason.
+  if (batch.maxBytes > buffer.pauseAtBytes) throw new RangeError('batch.maxBytes must not exceed buffer.pauseAtBytes');
+}

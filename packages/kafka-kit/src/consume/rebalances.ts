@@ -1,0 +1,125 @@
+import type { RebalanceEvent } from '../broker/broker-consumer.ts';
+import type { TopicPartition } from '../records.ts';
+import type { LaneState } from './lane.ts';
+import type { LoopContext } from './loop-context.ts';
+
+/** Lanes that hand over nothing more, until what is in flight has settled or the deadline has passed. */
+interface Drain {
+  readonly why: 'revoke' | 'stop';
+  readonly lanes: readonly LaneState[];
+  readonly startedMs: number;
+  readonly deadlineMs: number;
+  /** Whether the sink has done what it could for these lanes. */
+  flushed: boolean;
+  readonly done: (abandonedRecords: number) => void;
+}
+
+/** Takes rebalance events in the order in which they came, and answers each exactly once (I8). Draining is a state, never an await. */
+export class Rebalances {
+  readonly #context: LoopContext;
+  readonly #queue: RebalanceEvent[] = [];
+  #drain: Drain | undefined;
+  #stopping = false;
+
+  constructor(context: LoopContext) {
+    this.#context = context;
+  }
+
+  /** Called from the client's callback: only queues. */
+  enqueue(event: RebalanceEvent): void {
+    this.#queue.push(event);
+    this.#context.enter(() => {});
+  }
+
+  /** Whether an event waits for its answer. */
+  get unanswered(): boolean {
+    return this.#queue.length > 0 || this.#drain?.why === 'revoke';
+  }
+
+  turn(nowMs: number): void {
+    this.#finishDrain(nowMs);
+    while (this.#drain === undefined) {
+      const event = this.#queue.shift();
+      if (event === undefined) return;
+      this.#take(event, nowMs);
+      this.#finishDrain(nowMs);
+    }
+  }
+
+  /** Drains every lane. `done` is called with the number of abandoned records, at the latest at `deadlineMs` (I6). */
+  stop(deadlineMs: number, nowMs: number, done: (abandonedRecords: number) => void): void {
+    this.#stopping = true;
+    this.#finishDrain(Number.POSITIVE_INFINITY);
+    this.#begin('stop', [...this.#context.lanes.values()], deadlineMs, nowMs, done);
+  }
+
+  get idle(): boolean {
+    return this.#drain === undefined && this.#queue.length === 0;
+  }
+
+  #take(event: RebalanceEvent, nowMs: number): void {
+    const { broker, options, observe } = this.#context;
+    const { partitions } = event;
+    observe({ kind: 'rebalanced', how: event.kind, partitions });
+    const owned = partitions.flatMap((tp) => this.#context.lane(tp) ?? []);
+    if (event.kind === 'assigned') {
+      // At its end and paused: the answer is not kept waiting, and nothing is read before the lane knows where to begin.
+      broker.assign(partitions.map(({ topic, partition }) => ({ topic, partition, nextToRead: 'end' as const })));
+      if (partitions.length > 0) broker.pause(partitions);
+      if (!this.#stopping) for (const tp of partitions) this.#context.addLane(tp);
+    } else if (event.kind === 'lost') {
+      // Somebody else may own them already: nothing is stored, so nothing of theirs is overwritten.
+      const abandoned = this.#drop(owned);
+      broker.unassign(partitions);
+      observe({ kind: 'drained', why: 'revoke', tookMs: 0, abandonedRecords: abandoned });
+    } else {
+      this.#begin('revoke', owned, nowMs + options.drain.revokeMs, nowMs, () => broker.unassign(partitions));
+    }
+  }
+
+  #begin(why: Drain['why'], lanes: readonly LaneState[], deadlineMs: number, nowMs: number, done: Drain['done']): void {
+    const { options, observe } = this.#context;
+    for (const lane of lanes) {
+      lane.phase = { kind: 'draining' };
+      lane.dropQueue();
+    }
+    const drain: Drain = { why, lanes, startedMs: nowMs, deadlineMs, flushed: true, done };
+    this.#drain = drain;
+    if (options.sink.flush === undefined || lanes.length === 0) return;
+    drain.flushed = false;
+    const flush = options.sink.flush.bind(options.sink);
+    const flushed = (): void => {
+      drain.flushed = true;
+    };
+    const tps: TopicPartition[] = lanes.map((lane) => lane.tp);
+    void (async () => flush(why, tps))().then(
+      () => this.#context.enter(flushed),
+      (cause: unknown) => {
+        // Safe: what could not be flushed stays unsettled, is not committed, and is counted as abandoned.
+        observe({ kind: 'flush-failed', cause });
+        this.#context.enter(flushed);
+      },
+    );
+  }
+
+  #finishDrain(nowMs: number): void {
+    const drain = this.#drain;
+    if (drain === undefined) return;
+    const settled = drain.flushed && drain.lanes.every((lane) => lane.inFlight.size === 0);
+    if (!settled && nowMs < drain.deadlineMs) return;
+    this.#drain = undefined;
+    this.#context.store(drain.lanes);
+    const abandonedRecords = this.#drop(drain.lanes);
+    drain.done(abandonedRecords);
+    this.#context.observe({ kind: 'drained', why: drain.why, tookMs: nowMs - drain.startedMs, abandonedRecords });
+  }
+
+  #drop(lanes: readonly LaneState[]): number {
+    let abandoned = 0;
+    for (const lane of lanes) {
+      abandoned += lane.drop();
+      this.#context.removeLane(lane);
+    }
+    return abandoned;
+  }
+}

@@ -1,0 +1,49 @@
+import type { LaneView } from '../consume/lane-view.ts';
+import type { ConsumerRuntime } from '../consume/runtime.ts';
+
+/** How a runtime is, in one sentence for the person who looks. `degraded`: it works, but a partition waits for a person or a server. */
+export interface RuntimeHealth {
+  readonly state: 'ok' | 'degraded' | 'not-ready';
+  readonly sentence: string;
+}
+
+/** So many partitions are named one by one. */
+const NAMED = 3;
+
+/** Reads what the runtime already knows; asks nobody. `nowMs` is of the runtime's clock. */
+export function runtimeHealth(runtime: Pick<ConsumerRuntime, 'state' | 'lanes'>, nowMs: number = Date.now()): RuntimeHealth {
+  const { state } = runtime;
+  switch (state.kind) {
+    case 'idle':
+      return { state: 'not-ready', sentence: 'The consumer has not been started.' };
+    case 'stopping':
+      return { state: 'not-ready', sentence: 'The consumer is stopping.' };
+    case 'stopped':
+      return { state: 'not-ready', sentence: 'The consumer has stopped.' };
+    case 'failed':
+      return { state: 'not-ready', sentence: `The consumer can not go on: ${state.error.message}` };
+    case 'running':
+      return lanesHealth(runtime.lanes(), nowMs);
+  }
+}
+
+function lanesHealth(lanes: readonly LaneView[], nowMs: number): RuntimeHealth {
+  if (lanes.length === 0) return { state: 'ok', sentence: 'The consumer owns no partition: it is joining, or other members own them all.' };
+  const halted = lanes.flatMap(({ halted: sentence }) => sentence ?? []);
+  const waiting = lanes.flatMap((lane) => waitingSentence(lane, nowMs) ?? []);
+  if (halted.length + waiting.length > 0) return { state: 'degraded', sentence: some([...halted, ...waiting]) };
+  const opening = lanes.filter(({ phase }) => phase === 'opening').length;
+  const still = opening > 0 ? `, ${opening} of them still looking for their position` : '';
+  return { state: 'ok', sentence: `The consumer reads ${lanes.length} ${lanes.length === 1 ? 'partition' : 'partitions'}${still}.` };
+}
+
+function waitingSentence({ topic, partition, outage }: LaneView, nowMs: number): string | undefined {
+  if (outage === undefined) return undefined;
+  const forSeconds = Math.max(0, Math.round((nowMs - outage.sinceMs) / 1000));
+  return `${topic}, partition ${partition} has been waiting for ${forSeconds} s and goes on by itself: ${outage.reason}`;
+}
+
+function some(sentences: readonly string[]): string {
+  const more = sentences.length - NAMED;
+  return [...sentences.slice(0, NAMED), ...(more > 0 ? [`And ${more} more.`] : [])].join(' ');
+}

@@ -1,0 +1,104 @@
+import type { TopicPartition } from '../records.ts';
+import type { RuntimeEvent } from './runtime-events.ts';
+
+/** One line of a log. A fault stands in `err`, where pino's serializer looks for it. */
+export interface RuntimeLogLine {
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** What pino and its like have. */
+export type RuntimeLogger = { readonly [level in RuntimeLogLine['level']]: (fields: object, message: string) => void };
+
+/** What to give a runtime as `observe`, alone or beside the metrics: writes what people want to read, and leaves the rest to the metrics. */
+export function runtimeLog(logger: RuntimeLogger): (event: RuntimeEvent) => void {
+  return (event) => {
+    const line = runtimeLogLine(event);
+    if (line !== undefined) logger[line.level](line.fields, line.message);
+  };
+}
+
+/** The event as a line; undefined for what happens at every turn of the loop, which only the metrics count. */
+export function runtimeLogLine(event: RuntimeEvent): RuntimeLogLine | undefined {
+  switch (event.kind) {
+    case 'polled':
+    case 'handed-over':
+    case 'settled':
+      return undefined;
+    case 'skipped':
+      return line('debug', `${event.records} ${records(event.records)} skipped: ${event.reason}`, { ...event.lane, reason: event.reason });
+    case 'rebalanced':
+      return rebalanced(event);
+    case 'drained':
+      return line('info', drained(event), { why: event.why, tookMs: event.tookMs, abandonedRecords: event.abandonedRecords });
+    case 'lane-opened':
+      return line('info', `reads ${name(event.lane)} from offset ${event.startAt}`, { ...event.lane, startAt: event.startAt });
+    case 'lane-halted':
+      return line('error', `stands still: ${event.why.sentence}`, { ...event.lane, why: event.why.kind });
+    case 'lane-reopened': {
+      const { abandonedRecords, cause, lane } = event;
+      return line('warn', `${name(lane)} is read again from its first record that is not settled`, {
+        ...lane,
+        abandonedRecords,
+        err: cause,
+      });
+    }
+    case 'gap':
+      return gap(event);
+    case 'outage':
+      return outage(event);
+    case 'recovered':
+      return line('info', `${name(event.lane)} goes on after ${seconds(event.afterMs)}`, { ...event.lane, afterMs: event.afterMs });
+    case 'commit':
+      if (event.result.kind === 'committed') return line('debug', 'committed', { positions: event.result.positions });
+      return line('warn', `a commit was refused: ${event.result.reason}`, { positions: event.result.positions });
+    case 'flush-failed':
+      return line('warn', 'the sink could not flush: what it holds is read again by the next owner', { err: event.cause });
+    case 'broker-error':
+      return line('warn', `the Kafka client reports: ${text(event.cause)}`, { err: event.cause });
+  }
+}
+
+function rebalanced({ how, partitions }: Extract<RuntimeEvent, { kind: 'rebalanced' }>): RuntimeLogLine {
+  const message = partitions.length === 0 ? `partitions ${how}: none` : `partitions ${how}: ${partitions.map(name).join('; ')}`;
+  return line(how === 'lost' ? 'warn' : 'info', message, { how, count: partitions.length });
+}
+
+function drained({ why, tookMs, abandonedRecords }: Extract<RuntimeEvent, { kind: 'drained' }>): string {
+  const left = abandonedRecords === 0 ? 'all settled' : `${abandonedRecords} ${records(abandonedRecords)} left for the next owner`;
+  return `drained before a ${why} in ${seconds(tookMs)}: ${left}`;
+}
+
+function gap({ lane, gap: { kind, from, to } }: Extract<RuntimeEvent, { kind: 'gap' }>): RuntimeLogLine {
+  const where = `${name(lane)}, offsets ${from} to ${to - 1}`;
+  // On a compacted topic, and behind every transaction, holes are ordinary.
+  if (kind === 'void') return line('debug', `nothing was ever readable at ${where}`, { ...lane, gap: kind, from, to });
+  return line('error', `records are missing (${kind}) at ${where}`, { ...lane, gap: kind, from, to });
+}
+
+/** An outage may last for hours on many partitions: its 1st, 2nd, 4th, 8th … attempt is told. */
+function outage({ lane, attempts, cause }: Extract<RuntimeEvent, { kind: 'outage' }>): RuntimeLogLine | undefined {
+  if (!Number.isInteger(Math.log2(attempts))) return undefined;
+  return line('warn', `${name(lane)} waits and tries again (attempt ${attempts}): ${text(cause)}`, { ...lane, attempts, err: cause });
+}
+
+function line(level: RuntimeLogLine['level'], message: string, fields: RuntimeLogLine['fields']): RuntimeLogLine {
+  return { level, message, fields };
+}
+
+function name({ topic, partition }: TopicPartition): string {
+  return `${topic}, partition ${partition}`;
+}
+
+function records(count: number): string {
+  return count === 1 ? 'record' : 'records';
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
+
+function text(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

@@ -1,0 +1,87 @@
+import { FileDamage, type Footer, readFooter } from './footer.ts';
+import type { Ledger } from './ledger.ts';
+import type { DataEntry, LedgerEntry } from './ledger-entry.ts';
+import { arrivalHour, parseDataKey } from './object-names.ts';
+import { storeBuffer } from './object-store.ts';
+import { type ChainId, chainText, type OffsetRange } from './records.ts';
+
+export interface AuditedEntry {
+  readonly entry: LedgerEntry;
+  readonly problems: readonly { readonly kind: 'missing-object' | 'damaged-object'; readonly detail: string }[];
+  /** The object that stands behind a data entry. */
+  readonly object?: { readonly rows: number; readonly sizeBytes: number };
+  /** What of a data entry was gone before its object could be made. */
+  readonly lost?: OffsetRange;
+  readonly pending?: boolean;
+}
+
+export interface EntryContext {
+  readonly sizes: ReadonlyMap<string, number>;
+  readonly isLost: boolean;
+  readonly isLast: boolean;
+}
+
+function voidOffsets(entry: DataEntry, from: number): number {
+  return entry.voids.reduce((sum, hole) => sum + Math.max(0, hole.next - Math.max(hole.first, from)), 0);
+}
+
+/** Every way in which a footer contradicts the entry that claims its file. */
+function contradictions(chain: ChainId, entry: DataEntry, footer: Footer): string[] {
+  const { description } = footer;
+  const whole =
+    description.from === entry.first ||
+    voidOffsets(entry, entry.first) - voidOffsets(entry, description.from) === description.from - entry.first;
+  const facts: [string, unknown, unknown][] = [
+    ['chain', chainText(description), chainText(chain)],
+    ['first', description.first, entry.first],
+    ['next', description.next, entry.next],
+    ['first row', footer.firstOffset, description.from],
+    ['rows', footer.rows, entry.next - description.from - voidOffsets(entry, description.from)],
+    ['rows by its own description', footer.rows, description.rows],
+  ];
+  if (whole)
+    facts.push(
+      ['checksum', description.checksum, entry.checksum],
+      ['least time', footer.minTimestampMs, entry.minTimestampMs],
+      ['greatest time', footer.maxTimestampMs, entry.maxTimestampMs],
+    );
+  const problems = facts.filter(([, got, want]) => got !== want).map(([name, got, want]) => `${name} is ${got}, and should be ${want}`);
+  if (footer.lastOffset >= entry.next) problems.push(`its last row is ${footer.lastOffset}, at or above ${entry.next}`);
+  return problems;
+}
+
+/** Whether the key says where and when the rows are. */
+function misplaced(ledger: Ledger, chain: ChainId, entry: DataEntry, footer: Footer): string[] {
+  const name = parseDataKey(ledger.lake, entry.object);
+  if (name === undefined || chainText(name) !== chainText(chain) || name.first !== entry.first)
+    return [`its key ${entry.object} is not that of the entry`];
+  const hours = [footer.minTimestampMs, footer.maxTimestampMs].map(arrivalHour);
+  return hours.every(({ day, hour }) => day === name.day && hour === name.hour) ? [] : ['it has rows of another hour than its key says'];
+}
+
+/** Looks at what stands behind one entry. Throws StoreError when it could not look. */
+export async function auditEntry(ledger: Ledger, chain: ChainId, entry: LedgerEntry, context: EntryContext): Promise<AuditedEntry> {
+  if (entry.kind !== 'data') return { entry, problems: [] };
+  // An object that came after the listing is there all the same.
+  const sizeBytes = context.sizes.get(entry.object) ?? (await ledger.store.sizeBytes(entry.object));
+  if (sizeBytes === undefined) {
+    if (context.isLost) return { entry, problems: [], lost: { first: entry.first, next: entry.next } };
+    if (context.isLast) return { entry, problems: [], pending: true };
+    return { entry, problems: [{ kind: 'missing-object', detail: `${entry.object} is not there, and no note says that it is lost` }] };
+  }
+  let footer: Footer;
+  try {
+    footer = await readFooter(entry.object, storeBuffer(ledger.store, entry.object, sizeBytes));
+  } catch (error) {
+    if (!(error instanceof FileDamage)) throw error;
+    return { entry, problems: [{ kind: 'damaged-object', detail: error.message }] };
+  }
+  const problems = [...contradictions(chain, entry, footer), ...misplaced(ledger, chain, entry, footer)];
+  const { from } = footer.description;
+  return {
+    entry,
+    problems: problems.map((what) => ({ kind: 'damaged-object', detail: `${entry.object}: ${what}` })),
+    object: { rows: footer.rows, sizeBytes },
+    ...(from > entry.first ? { lost: { first: entry.first, next: from } } : {}),
+  };
+}

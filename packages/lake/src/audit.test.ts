@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { auditLake } from './audit.ts';
+import { Database } from './duckdb.ts';
+import { Ledger } from './ledger.ts';
+import { formatEntry } from './ledger-entry.ts';
+import { buildObject, dataEntry } from './object-builder.ts';
+import { entryKey, type LakeLayout } from './object-names.ts';
+import type { ChainId, LakeRecord } from './records.ts';
+import { RowFile } from './row-file.ts';
+import { CHAIN, inFolder, MemoryStore, recordAt } from './testing/index.ts';
+
+const LAKE: LakeLayout = { prefix: '', stream: 'service-events' };
+const HOUR_MS = 3_600_000;
+const NINE = Date.UTC(2026, 0, 2, 9);
+
+let database: Database;
+beforeAll(async () => {
+  database = await Database.open();
+});
+afterAll(() => database.close());
+
+class Lake {
+  readonly store = new MemoryStore();
+  readonly ledger = new Ledger(this.store, LAKE);
+  readonly keys: string[] = [];
+
+  /** Archives the records as one object, as an archiver would. `claim.first` is where the entry begins. */
+  async add(
+    records: readonly LakeRecord[],
+    options: { readonly chain?: ChainId; readonly first?: number; readonly put?: boolean } = {},
+  ): Promise<void> {
+    const chain = options.chain ?? CHAIN;
+    await inFolder(async (folder) => {
+      const file = await RowFile.create(join(folder, 'rows'));
+      await file.append(records);
+      await file.close();
+      const range = { first: options.first ?? records[0]?.offset ?? 0, next: (records.at(-1)?.offset ?? 0) + 1 };
+      const built = await buildObject(database, chain, { file, ...range }, join(folder, 'file.parquet'));
+      const claimed = dataEntry(LAKE, chain, range, built.totals, randomUUID());
+      // A claim speaks of its whole range, whatever its object then holds.
+      const entry = { ...claimed, rows: range.next - range.first };
+      await this.ledger.claim(chain, entry);
+      this.keys.push(entry.object);
+      if (options.put !== false) await this.store.putIfAbsent(entry.object, await readFile(built.path));
+    });
+  }
+}
+
+const run = (first: number, next: number, timestampMs = NINE): LakeRecord[] =>
+  Array.from({ length: next - first }, (_, i) => recordAt(first + i, `{"service":"s${i}"}`, { timestampMs: timestampMs + i }));
+
+describe('an audit', () => {
+  it('finds nothing in a lake that is as it should be, and says what it holds', async () => {
+    const lake = new Lake();
+    await lake.ledger.claim(CHAIN, { kind: 'genesis', first: 0, next: 50, attempt: 'g' });
+    await lake.add(run(50, 60));
+    await lake.add(run(60, 61, NINE + HOUR_MS));
+    await lake.ledger.claim(CHAIN, { kind: 'lost', first: 61, next: 70, attempt: 'l' });
+    await lake.add(run(70, 75));
+    await lake.add(run(0, 3), { chain: { ...CHAIN, partition: 4 } });
+    const report = await auditLake(lake.ledger);
+    expect(report.findings).toEqual([]);
+    expect(report.partitions).toMatchObject([
+      {
+        partition: 3,
+        next: 75,
+        objects: 3,
+        rows: 16,
+        beforeArchive: [{ first: 0, next: 50 }],
+        lost: [{ first: 61, next: 70 }],
+        pending: null,
+      },
+      { partition: 4, next: 3, objects: 1, rows: 3, beforeArchive: [], lost: [] },
+    ]);
+  });
+
+  it('tells a claim that is still being filled from an object that is missing', async () => {
+    const lake = new Lake();
+    await lake.add(run(0, 10), { put: false });
+    const pending = await auditLake(lake.ledger);
+    expect(pending).toMatchObject({ findings: [], partitions: [{ next: 0, objects: 0, pending: { first: 0, next: 10 } }] });
+    await lake.add(run(10, 12));
+    const missing = await auditLake(lake.ledger);
+    expect(missing.findings).toMatchObject([{ kind: 'missing-object', partition: 3, first: 0, next: 10 }]);
+  });
+
+  it('counts what a repair could not bring back as lost, whole or in part', async () => {
+    const lake = new Lake();
+    await lake.add(run(0, 10), { put: false });
+    await lake.ledger.noteLost(CHAIN, { first: 0, next: 10 });
+    await lake.add(run(14, 20), { first: 10 });
+    const report = await auditLake(lake.ledger);
+    expect(report).toMatchObject({
+      findings: [],
+      partitions: [
+        {
+          next: 20,
+          rows: 6,
+          lost: [
+            { first: 0, next: 10 },
+            { first: 10, next: 14 },
+          ],
+        },
+      ],
+    });
+  });
+
+  it('names gaps and overlaps by their exact ranges', async () => {
+    const lake = new Lake();
+    await lake.add(run(0, 10));
+    await lake.add(run(12, 20));
+    await lake.add(run(17, 30));
+    expect((await auditLake(lake.ledger)).findings).toMatchObject([
+      { kind: 'gap', first: 10, next: 12 },
+      { kind: 'overlap', first: 17, next: 20 },
+    ]);
+  });
+
+  it('finds objects that nobody claimed, that are cut off, and that hold other rows than their entry says', async () => {
+    const lake = new Lake();
+    for (const first of [0, 10, 20]) await lake.add(run(first, first + 10));
+    const [stranger, cut, swapped] = lake.keys as [string, string, string];
+    lake.store.objects.delete(entryKey(LAKE, CHAIN, 0));
+    lake.store.objects.set(cut, (lake.store.objects.get(cut) as Buffer).subarray(0, 1000));
+    lake.store.objects.set(swapped, lake.store.objects.get(stranger) as Buffer);
+    const { findings } = await auditLake(lake.ledger);
+    expect(findings.filter(({ kind }) => kind === 'unclaimed-object')).toMatchObject([
+      { first: 0, detail: expect.stringContaining(stranger) },
+    ]);
+    expect(findings.filter(({ kind }) => kind === 'gap')).toMatchObject([{ first: 0, next: 10 }]);
+    const damaged = findings.filter(({ kind }) => kind === 'damaged-object');
+    expect(damaged.some(({ first, detail }) => first === 10 && detail.includes(cut))).toBe(true);
+    expect(damaged.some(({ first, detail }) => first === 20 && detail.includes('first is 0, and should be 20'))).toBe(true);
+  });
+
+  it('finds rows of another hour than the key says', async () => {
+    const lake = new Lake();
+    await lake.add([...run(0, 2), ...run(2, 4, NINE + HOUR_MS)]);
+    expect((await auditLake(lake.ledger)).findings).toMatchObject([
+      { kind: 'damaged-object', detail: expect.stringContaining('another hour') },
+    ]);
+  });
+
+  it('finds damaged entries, and an unfinished upload is none of its business', async () => {
+    const lake = new Lake();
+    await lake.add(run(0, 10));
+    await lake.add(run(10, 20));
+    lake.store.objects.set(`${lake.keys[0]}-4b2f0c1e`, Buffer.from('half'));
+    expect((await auditLake(lake.ledger)).findings).toEqual([]);
+    const key = entryKey(LAKE, CHAIN, 10);
+    lake.store.objects.set(key, formatEntry({ kind: 'genesis', first: 11, next: 20, attempt: 'x' }));
+    const { findings } = await auditLake(lake.ledger);
+    expect(findings[0]).toMatchObject({ kind: 'damaged-entry', first: 10, detail: expect.stringContaining(key) });
+  });
+
+  it('says that it could not look when the store fails, instead of finding something', async () => {
+    const failing = new MemoryStore(async (operation, key) => {
+      if (operation === 'get' && key.endsWith('.json')) throw new Error('the store is away');
+    });
+    await failing.putIfAbsent(entryKey(LAKE, CHAIN, 0), Buffer.from('{}'));
+    await expect(auditLake(new Ledger(failing, LAKE))).rejects.toThrow('the store is away');
+  });
+});

@@ -1,0 +1,107 @@
+import { formatEntry, type LedgerEntry, MAX_DATA_SPAN, parseEntry } from './ledger-entry.ts';
+import { beforeEntry, chainPrefix, entryKey, type LakeLayout, ledgerPrefix, lostKey, parseLedgerKey } from './object-names.ts';
+import { type ObjectStore, StoreError } from './object-store.ts';
+import type { ChainId, OffsetRange } from './records.ts';
+
+/** What became of an attempt to extend a chain. `taken`: another attempt stands at that position. */
+export type Claim = { readonly kind: 'claimed' } | { readonly kind: 'taken'; readonly by: LedgerEntry };
+
+/** Something that stands under a chain, by its key alone. */
+export interface LedgerItem {
+  readonly first: number;
+  readonly kind: 'entry' | 'lost';
+}
+
+/** The chains of offset ranges in a lake, one per partition of a topic's life. All writes are put-if-absent. */
+export class Ledger {
+  readonly store: ObjectStore;
+  readonly lake: LakeLayout;
+
+  constructor(store: ObjectStore, lake: LakeLayout) {
+    this.store = store;
+    this.lake = lake;
+  }
+
+  /** Puts the entry at its position unless one stands there. Calling it again with the same entry is safe. */
+  async claim(chain: ChainId, entry: LedgerEntry): Promise<Claim> {
+    const put = await this.store.putIfAbsent(entryKey(this.lake, chain, entry.first), formatEntry(entry));
+    if (put === 'created') return { kind: 'claimed' };
+    const there = await this.entryAt(chain, entry.first);
+    if (there === undefined)
+      throw new StoreError(`${this.store.name} says that ${entryKey(this.lake, chain, entry.first)} exists, and then that it does not.`);
+    return there.attempt === entry.attempt ? { kind: 'claimed' } : { kind: 'taken', by: there };
+  }
+
+  async entryAt(chain: ChainId, first: number): Promise<LedgerEntry | undefined> {
+    const key = entryKey(this.lake, chain, first);
+    const body = await this.store.get(key);
+    return body === undefined ? undefined : parseEntry(key, first, body);
+  }
+
+  /** What stands under the chain from `from` on, in the order of offsets; an entry comes before the note beside it. */
+  async *items(chain: ChainId, from = 0): AsyncIterable<LedgerItem> {
+    for await (const { key } of this.store.list(chainPrefix(this.lake, chain), { startAfter: beforeEntry(this.lake, chain, from) })) {
+      const name = parseLedgerKey(this.lake, key);
+      if (name !== undefined) yield { first: name.first, kind: name.kind };
+    }
+  }
+
+  /** The chain's last entry. `hint` is an offset near its end (a group's commit): listing begins 2^21 before it, or else at 0. */
+  async last(chain: ChainId, hint: number | null): Promise<LedgerEntry | undefined> {
+    const starts = hint === null || hint <= MAX_DATA_SPAN ? [0] : [hint - MAX_DATA_SPAN, 0];
+    for (const from of starts) {
+      const first = await this.#lastFirst(chain, from, Number.POSITIVE_INFINITY);
+      if (first !== undefined) return await this.#mustRead(chain, first);
+    }
+    return undefined;
+  }
+
+  /** The entry whose range holds `offset`, or undefined when that lies behind the chain's end. */
+  async holding(chain: ChainId, offset: number): Promise<LedgerEntry | undefined> {
+    const near = Math.max(0, offset - MAX_DATA_SPAN);
+    for (const from of near === 0 ? [0] : [near, 0]) {
+      const first = await this.#lastFirst(chain, from, offset);
+      const entry = first === undefined ? undefined : await this.#mustRead(chain, first);
+      if (entry !== undefined && offset < entry.next) return entry;
+    }
+    return undefined;
+  }
+
+  /** Whether a note stands beside the data entry at `first` that nothing of its range was left. */
+  async isLost(chain: ChainId, first: number): Promise<boolean> {
+    return (await this.store.sizeBytes(lostKey(this.lake, chain, first))) !== undefined;
+  }
+
+  async noteLost(chain: ChainId, range: OffsetRange): Promise<void> {
+    const body = Buffer.from(`${JSON.stringify({ first: range.first, next: range.next })}\n`);
+    await this.store.putIfAbsent(lostKey(this.lake, chain, range.first), body);
+  }
+
+  /** Every chain of the lake. */
+  async chains(): Promise<readonly ChainId[]> {
+    const found = new Map<string, ChainId>();
+    for await (const { key } of this.store.list(ledgerPrefix(this.lake))) {
+      const name = parseLedgerKey(this.lake, key);
+      if (name === undefined) continue;
+      const { topic, incarnation, partition } = name;
+      found.set(chainPrefix(this.lake, name), { topic, incarnation, partition });
+    }
+    return [...found.values()];
+  }
+
+  async #lastFirst(chain: ChainId, from: number, upTo: number): Promise<number | undefined> {
+    let last: number | undefined;
+    for await (const { first, kind } of this.items(chain, from)) {
+      if (first > upTo) break;
+      if (kind === 'entry') last = first;
+    }
+    return last;
+  }
+
+  async #mustRead(chain: ChainId, first: number): Promise<LedgerEntry> {
+    const entry = await this.entryAt(chain, first);
+    if (entry === undefined)
+      throw new StoreError(`${this.store.name} lists ${entryKey(this.lake, chain, first)}, and then has no such object.`);
+    return entry;
+  }
+}

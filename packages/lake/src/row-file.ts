@@ -1,0 +1,136 @@
+import { isUtf8 } from 'node:buffer';
+import { type FileHandle, open, unlink } from 'node:fs/promises';
+import { eventKind } from '@tailrace/events';
+import { recordDigest } from './record-digest.ts';
+import type { LakeRecord } from './records.ts';
+import { type RowTotals, RunningTotals } from './row-totals.ts';
+
+/** Stands for null: no base64 text and no JSON list is a lone hyphen. */
+export const NULL_TEXT = '-';
+
+function base64(bytes: Buffer | null): string {
+  return bytes === null ? NULL_TEXT : bytes.toString('base64');
+}
+
+/** A JSON list of [name, base64 or null]: names repeat in Kafka, and values are bytes. */
+export function headersJson(headers: LakeRecord['headers']): string {
+  let text = '';
+  for (const [name, value] of headers)
+    text += `${text === '' ? '' : ','}[${JSON.stringify(name)},${value === null ? 'null' : `"${value.toString('base64')}"`}]`;
+  return `[${text}]`;
+}
+
+/** Whether the value can be looked into: text, of a type and major version that the field table describes. */
+function readable({ value, headers }: LakeRecord): boolean {
+  if (value === null || !isUtf8(value)) return false;
+  const kind = eventKind(headers);
+  return kind === 'current' || kind === 'newer-minor';
+}
+
+/** One row of the file; the columns are those that `row-file-sql.ts` reads. */
+function line(record: LakeRecord, digest: bigint): string {
+  const { offset, timestampMs, key, value, headers } = record;
+  return `${offset}\t${timestampMs}\t${digest}\t${readable(record) ? 1 : 0}\t${base64(key)}\t${headersJson(headers)}\t${base64(value)}\n`;
+}
+
+function payloadBytes({ key, value, headers }: LakeRecord): number {
+  let bytes = (key?.length ?? 0) + (value?.length ?? 0);
+  for (const [, content] of headers) bytes += content?.length ?? 0;
+  return bytes;
+}
+
+interface Mark {
+  readonly fileBytes: number;
+  readonly rawBytes: number;
+  readonly longestLine: number;
+  readonly totals: RowTotals | undefined;
+}
+
+/**
+ * Rows on their way into a Parquet file, as tab-separated text that DuckDB reads without any work on the main thread. It is never
+ * synced: after a crash the ledger is the truth and Kafka is read again, so nothing ever reads a row file of an earlier process.
+ */
+export class RowFile {
+  readonly path: string;
+  readonly #handle: FileHandle;
+  #state: Mark = { fileBytes: 0, rawBytes: 0, longestLine: 0, totals: undefined };
+  #closed = false;
+
+  private constructor(path: string, handle: FileHandle) {
+    this.path = path;
+    this.#handle = handle;
+  }
+
+  /** Makes the file; it must not exist. */
+  static async create(path: string): Promise<RowFile> {
+    return new RowFile(path, await open(path, 'wx'));
+  }
+
+  get totals(): RowTotals | undefined {
+    return this.#state.totals;
+  }
+
+  get fileBytes(): number {
+    return this.#state.fileBytes;
+  }
+
+  /** Bytes of keys, values and header values. */
+  get rawBytes(): number {
+    return this.#state.rawBytes;
+  }
+
+  /** In bytes, with its line feed. */
+  get longestLine(): number {
+    return this.#state.longestLine;
+  }
+
+  /** Where the file stands now, for `rollBack`. */
+  mark(): Mark {
+    return this.#state;
+  }
+
+  /** Forgets every row behind the mark. */
+  rollBack(mark: Mark): void {
+    this.#state = mark;
+  }
+
+  /** Appends the records whole or not at all: a write that fails leaves the file where it stood. */
+  async append(records: Iterable<LakeRecord>): Promise<void> {
+    const sum = new RunningTotals(this.#state.totals);
+    let { longestLine, rawBytes } = this.#state;
+    const lines: string[] = [];
+    for (const record of records) {
+      const digest = recordDigest(record);
+      const text = line(record, digest);
+      // Only header names can hold more bytes than UTF-16 units, at most three for one.
+      longestLine = Math.max(longestLine, text.length * 3);
+      rawBytes += payloadBytes(record);
+      sum.add(record, digest);
+      lines.push(text);
+    }
+    const bytes = Buffer.from(lines.join(''), 'utf8');
+    const { fileBytes } = this.#state;
+    // At an explicit position: what a failed write left behind is written over by the next one.
+    for (let at = 0; at < bytes.length; ) {
+      const { bytesWritten } = await this.#handle.write(bytes, at, bytes.length - at, fileBytes + at);
+      at += bytesWritten;
+    }
+    this.#state = { fileBytes: fileBytes + bytes.length, rawBytes, longestLine, totals: sum.totals };
+  }
+
+  /** Ends the writing, and cuts off what a failed write left behind. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    try {
+      await this.#handle.truncate(this.#state.fileBytes);
+    } finally {
+      await this.#handle.close();
+    }
+  }
+
+  async delete(): Promise<void> {
+    await this.close();
+    await unlink(this.path);
+  }
+}

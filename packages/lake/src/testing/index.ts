@@ -1,0 +1,2 @@
+export { CHAIN, footerOf, inFolder, readRecords, recordAt, rowsOf, type WrittenFile, writeRecords } from './lake-files.ts';
+export { MemoryStore } from './memory-store.ts';

@@ -1,0 +1,32 @@
+// How each script here begins and ends.
+import { describeFailure } from '../../packages/stack/src/toolchain/failure.mjs';
+import { EXIT_STOPPED, stopSignal } from './stop.mjs';
+
+/** What may still be open behind a finished script is nothing that anybody waits for. */
+const LINGER_MS = 2_000;
+
+/**
+ * @typedef {object} ScriptContext
+ * @property {Readonly<Record<string, string | undefined>>} env
+ * @property {AbortSignal} signal aborted when all has to stop
+ * @property {(line: string) => void} print for people; standard output is left to results
+ */
+
+/**
+ * Runs a script's work: its result is the exit code, a failure is told in one sentence (1), being stopped is told too (130).
+ * @param {(context: ScriptContext) => Promise<number>} work
+ */
+export async function runScript(work) {
+  const env = process.env;
+  // The AWS SDK announces at each start of each process that Node 20 will not be served for ever.
+  env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
+  const signal = stopSignal(env);
+  const print = (/** @type {string} */ line) => process.stderr.write(`${line}\n`);
+  try {
+    process.exitCode = await work({ env, signal, print });
+  } catch (failed) {
+    print(describeFailure(failed));
+    process.exitCode = signal.aborted ? EXIT_STOPPED : 1;
+  }
+  setTimeout(() => process.exit(), LINGER_MS).unref();
+}
