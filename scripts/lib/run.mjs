@@ -1,5 +1,5 @@
 // How each script here begins and ends.
-import { describeFailure } from '../../packages/stack/src/toolchain/failure.mjs';
+import { describeFailure, exitCodeOf } from '../../packages/stack/src/toolchain/failure.mjs';
 import { EXIT_STOPPED, stopSignal } from './stop.mjs';
 
 /** What may still be open behind a finished script is nothing that anybody waits for. */
@@ -26,7 +26,7 @@ export async function runScript(work) {
     process.exitCode = await work({ env, signal, print });
   } catch (failed) {
     print(describeFailure(failed));
-    process.exitCode = signal.aborted ? EXIT_STOPPED : 1;
+    process.exitCode = signal.aborted ? EXIT_STOPPED : exitCodeOf(failed);
   }
   setTimeout(() => process.exit(), LINGER_MS).unref();
 }

@@ -1,26 +1,33 @@
+import { formatRecordId } from '@tailrace/events';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { buildBulk } from './bulk-body.ts';
+import { BulkBody } from './bulk-body.ts';
 import { writeDocument } from './document.ts';
 import { batchOf } from './testing/batch.ts';
 
 const T = '"timestamp":"2026-01-31T23:59:59Z"';
 
-describe('buildBulk', () => {
+/** A bulk over all records of a batch. */
+function bulkOf(batch: ReturnType<typeof batchOf>, index = (record: number) => `e-${record}`) {
+  const bulk = new BulkBody(16);
+  const bad: [number, string][] = [];
+  for (let record = 0; record < batch.length; record++) {
+    const found = bulk.add(record, index(record), batch.origin(record), batch.value(record), writeDocument);
+    if (found !== undefined) bad.push([record, found.reason]);
+  }
+  return { bulk, bad, text: bulk.bytes(0, bulk.length).toString() };
+}
+
+describe('BulkBody', () => {
   it('puts each record under its id, behind its coordinates, and leaves bad ones out', () => {
-    const batch = batchOf([
-      { value: `{${T},"service":"a"}`, timestampMs: 1_769_903_999_000 },
-      { value: '{"a":1}\n{"index":{}}' },
-      { value: `{${T},"service":"ü"}`, timestampMs: 1_769_904_000_000 },
-    ]);
-    const bad: [number, string][] = [];
-    const targets = [0, 1, 2].map((record) => ({ record, index: `e-${record}`, origin: batch.origin(record) }));
-    const bulk = buildBulk(
-      batch,
-      targets,
-      () => writeDocument,
-      (record, { reason }) => bad.push([record, reason]),
+    const { bulk, bad, text } = bulkOf(
+      batchOf([
+        { value: `{${T},"service":"a"}`, timestampMs: 1_769_903_999_000 },
+        { value: '{"a":1}\n{"index":{}}' },
+        { value: `{${T},"service":"ü"}`, timestampMs: 1_769_904_000_000 },
+      ]),
     );
-    expect(bulk.bytes.toString()).toBe(
+    expect(text).toBe(
       `{"index":{"_index":"e-0","_id":"service-events~AbCd-_12-3-100"}}
 {"topic":"service-events","incarnation":"AbCd-_12","partition":3,"offset":100,"kafka_timestamp":1769903999000,${T},"service":"a"}
 {"index":{"_index":"e-2","_id":"service-events~AbCd-_12-3-102"}}
@@ -28,25 +35,59 @@ describe('buildBulk', () => {
 `,
     );
     expect(bad).toEqual([[1, 'not-json']]);
-    expect(bulk.items.map(({ record, start, end }) => [record, bulk.bytes.toString('utf8', start, end).split('\n').length])).toEqual([
-      [0, 3],
-      [2, 3],
+    expect(
+      [0, 1].map((item) => [
+        bulk.record(item),
+        bulk.index(item),
+        bulk
+          .bytes(item, item + 1)
+          .toString()
+          .split('\n').length,
+      ]),
+    ).toEqual([
+      [0, 'e-0', 3],
+      [2, 'e-2', 3],
     ]);
+    expect([...bulk.distinctIndices()]).toEqual(['e-0', 'e-2']);
+  });
+
+  it('writes every head right, whatever changed since the last one', () => {
+    const origins = fc.record({
+      topic: fc.constantFrom('a', 'service-events'),
+      incarnation: fc.constantFrom('AAAAAAAA', '-_-_-_-_'),
+      partition: fc.constantFrom(0, 1, 10),
+      offset: fc.oneof(fc.nat(12), fc.constantFrom(99, 100, 999_999_999_999, Number.MAX_SAFE_INTEGER)),
+      timestampMs: fc.constantFrom(999, 1_769_903_999_000, 1_769_903_999_001),
+    });
+    const value = fc.constantFrom(`{${T}}`, 'bad', `{${T},"x":1}`, '5');
+    fc.assert(
+      fc.property(fc.array(fc.tuple(origins, value, fc.constantFrom('i', 'j')), { maxLength: 12 }), (records) => {
+        const batch = batchOf(records.map(([origin, text]) => ({ value: text, origin })));
+        const { text } = bulkOf(batch, (record) => records[record]?.[2] ?? '');
+        const lines = text.split('\n').slice(0, -1);
+        const good = records.filter(([, json]) => json.startsWith('{'));
+        expect(lines.map((line) => JSON.parse(line))).toEqual(
+          good.flatMap(([origin, json, index]) => {
+            const { timestampMs, ...place } = origin;
+            const { x, ...known } = JSON.parse(json);
+            const moved = x === undefined ? {} : { attributes: { x } };
+            return [
+              { index: { _index: index, _id: formatRecordId(origin) } },
+              { ...place, kafka_timestamp: timestampMs, ...known, ...moved },
+            ];
+          }),
+        );
+      }),
+      { numRuns: 500 },
+    );
   });
 
   it('grows when the documents take more than was thought', () => {
     const value = `{${T},"service":"a","x":1}`;
-    const batch = batchOf(
-      Array.from({ length: 50 }, () => ({ value: `{"timestamp":"${'ü'.repeat(2000)}","service":"a"}` })).concat({ value }),
-    );
-    const targets = Array.from({ length: 51 }, (_, record) => ({ record, index: 'e', origin: batch.origin(record) }));
-    const bulk = buildBulk(
-      batch,
-      targets,
-      () => writeDocument,
-      () => {},
-    );
-    const lines = bulk.bytes.toString().trimEnd().split('\n');
+    const long = { value: `{"timestamp":"${'ü'.repeat(2000)}","service":"a"}` };
+    const lines = bulkOf(batchOf([...Array.from({ length: 50 }, () => long), { value }]))
+      .text.trimEnd()
+      .split('\n');
     expect(lines).toHaveLength(102);
     expect(JSON.parse(lines[1] ?? '').timestamp_raw).toBe('ü'.repeat(2000));
     expect(JSON.parse(lines[101] ?? '').attributes).toEqual({ x: 1 });

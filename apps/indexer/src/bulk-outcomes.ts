@@ -86,6 +86,8 @@ function isOverLimit(error: ErrorBody, bodyBytes: number): boolean {
 
 /** What the answer to one item means. */
 export function meaningOfItem(status: number, type: string | undefined): ItemMeaning {
+  // The first row, without the search: it is what is asked for every good document.
+  if (status === 200 || status === 201) return 'stored';
   return itemRows.find((row) => fits(row, status, type))?.meaning ?? 'pause';
 }
 

@@ -31,7 +31,7 @@ describe('writeDocument', () => {
   });
 
   it('makes spaces of line ends, which would end the item', () => {
-    expect(documentOf(` {\r\n${T} ,\n"service":"a\\nb"\r}\n`)).toBe(`${START},  ${T} , "service":"a\\nb" } `);
+    expect(documentOf(` {\r\n${T} ,\n"service":"a\\nb"\r}\n`)).toBe(`${START} ,  ${T} , "service":"a\\nb" } `);
   });
 
   it('moves fields outside the table under attributes, whatever their names', () => {

@@ -12,12 +12,15 @@ type Parsed = Readonly<Record<string, unknown>>;
 
 const knownNames: ReadonlySet<string> = new Set(serviceEventFields.map((field) => field.name));
 const OPENING_BRACE = 0x7b;
+const COMMA = 0x2c;
+
+/** The zones that OpenSearch knows. */
+const ZONE = /(Z|[+-](0\d|1[0-7]):\d\d|[+-]18:00)$/;
 
 /** Whether OpenSearch's `strict_date_optional_time` reads an instant as it stands: it knows no lower case, no second 60 and no zone beyond 18 hours. */
-const INDEXABLE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d(\.\d{1,9})?(Z|[+-](0\d|1[0-7]):\d\d|[+-]18:00)$/;
-
 function isIndexable(timestamp: unknown): boolean {
-  return typeof timestamp === 'string' && INDEXABLE.test(timestamp) && isInstant(timestamp);
+  if (typeof timestamp !== 'string' || !isInstant(timestamp)) return false;
+  return timestamp[10] === 'T' && timestamp[17] !== '6' && (timestamp.endsWith('Z') || ZONE.test(timestamp));
 }
 
 /** Whether the event can be indexed byte for byte: all its fields are the table's, so none collides with ours or surprises OpenSearch. */
@@ -56,8 +59,9 @@ export function writeDocument(value: Buffer | null, out: ByteWriter): BadValue |
   const bytes = value as Buffer;
   const start = out.length;
   if (isPlain(got.event)) {
-    out.ascii(',');
-    out.copy(bytes, bytes.indexOf(OPENING_BRACE) + 1, bytes.length);
+    out.copy(bytes);
+    // The value's own opening brace becomes the comma behind our members. White space before it stays, as JSON allows.
+    out.overwriteByte(start + (bytes[0] === OPENING_BRACE ? 0 : bytes.indexOf(OPENING_BRACE)), COMMA);
   } else {
     const bad = writeRearranged(bytes, got.event, got.text, out);
     if (bad !== undefined) return bad;
@@ -80,7 +84,7 @@ function writeRearranged(bytes: Buffer, event: Parsed, text: string, out: ByteWr
     const moved = unknown.length > 0 && member === own;
     if (!knownNames.has(member.name) || moved || (member.name === 'timestamp' && !isIndexable(event.timestamp))) continue;
     out.ascii(',');
-    out.copy(bytes, member.start, member.end);
+    out.copy(bytes.subarray(member.start, member.end));
   }
   if (unknown.length > 0) {
     const attributes = ownAttributes(bytes, own, event.attributes);
@@ -89,7 +93,7 @@ function writeRearranged(bytes: Buffer, event: Parsed, text: string, out: ByteWr
     const merged = [...attributes, ...unknown.filter((member) => !taken.has(member.name)).map((member) => ({ ...member, bytes }))];
     merged.forEach((part, i) => {
       out.ascii(i === 0 ? ',"attributes":{' : ',');
-      out.copy(part.bytes, part.start, part.end);
+      out.copy(part.bytes.subarray(part.start, part.end));
     });
     out.ascii('}');
     // As in the lake the event's own attribute wins; the field of the same name is still there in the text.

@@ -258,7 +258,7 @@ describe('every event that keeps the contract', () => {
         const failed = outcomes.findIndex((outcome) => outcome.kind !== 'stored');
         expect(failed === -1 ? undefined : [outcomes[failed], values_[failed]]).toBeUndefined();
       }),
-      { numRuns: 15 },
+      { numRuns: 6 },
     );
     // The fallback is for what OpenSearch can not take, not for what is merely odd.
     expect(fallbacks.filter((detail) => !/immense|Duplicate|surrogate|stream_constraints/.test(detail))).toEqual([]);

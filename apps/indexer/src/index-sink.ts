@@ -1,11 +1,11 @@
 import { eventKind } from '@tailrace/events';
-import { type Batch, type Coordinates, type Outcome, type Sink, STORED } from '@tailrace/kafka-kit';
-import { buildBulk } from './bulk-body.ts';
+import { type Batch, type Outcome, type Sink, STORED } from '@tailrace/kafka-kit';
+import { BulkBody, ITEM_EXTRA_BYTES } from './bulk-body.ts';
 import { type DailyIndices, dayOf, firstDayKept, indexOfDay } from './daily-indices.ts';
 import { type BadValue, writeDocument, writeFallback } from './document.ts';
 import type { IncarnationGate } from './incarnation-gate.ts';
 import type { SearchClient } from './search-client.ts';
-import { type ItemAnswer, sendBulk } from './send-bulk.ts';
+import { sendBulk } from './send-bulk.ts';
 
 export interface IndexSinkOptions {
   /** The alias, and what the daily indices' names begin with. */
@@ -24,11 +24,8 @@ export interface IndexSinkPorts {
   readonly onFallback?: (detail: string) => void;
 }
 
-interface Target {
-  readonly record: number;
-  readonly index: string;
-  readonly origin: Coordinates;
-}
+/** What OpenSearch said of the items that it refused as they are, by their record. */
+type Refused = Map<number, string>;
 
 const BEYOND_RETENTION: Outcome = { kind: 'skipped', reason: 'beyond-retention' };
 const UNKNOWN_TYPE: Outcome = { kind: 'skipped', reason: 'unknown-type' };
@@ -50,88 +47,82 @@ export class IndexSink implements Sink {
 
   async write(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]> {
     const outcomes = new Array<Outcome | undefined>(batch.length).fill(undefined);
-    const targets = this.#sortOut(batch, outcomes);
-    const bulk = buildBulk(
-      batch,
-      targets,
-      () => writeDocument,
-      (record, bad) => {
-        outcomes[record] = dead(bad);
-      },
-    );
-    if (bulk.items.length > 0) {
-      const { client, indices, incarnations } = this.#ports;
-      await incarnations.confirm(batch.source);
-      await indices.ensure(bulk.items.map((item) => item.index));
-      const answers = await sendBulk(client, bulk, this.#options.maxBulkBytes, signal);
-      const refused = this.#settle(answers, outcomes);
-      if (refused.size > 0) await this.#writeFallbacks(batch, targets, refused, outcomes, signal);
+    const bulk = this.#build(batch, outcomes);
+    if (bulk.length > 0) {
+      await this.#ports.incarnations.confirm(batch.source);
+      const refused = await this.#send(bulk, outcomes, signal);
+      if (refused.size > 0) await this.#sendFallbacks(batch, bulk, refused, outcomes, signal);
     }
-    return outcomes.map((outcome, record) => {
-      // A record without an outcome would be passed over in silence: better the whole batch again.
-      if (outcome === undefined) throw new Error(`record ${record} of ${batch.length} got no outcome`);
-      return outcome;
-    });
+    // A record without an outcome would be passed over in silence: better the whole batch again.
+    if (outcomes.includes(undefined)) throw new Error(`record ${outcomes.indexOf(undefined)} of ${batch.length} got no outcome`);
+    return outcomes as readonly Outcome[];
   }
 
-  /** Settles what is not to be indexed, and says where the rest belongs. */
-  #sortOut(batch: Batch, outcomes: (Outcome | undefined)[]): Target[] {
+  /** The bulk of what is to be indexed; what is not gets its outcome. */
+  #build(batch: Batch, outcomes: (Outcome | undefined)[]): BulkBody {
     const firstDay = firstDayKept(this.#ports.nowMs(), this.#options.retentionDays);
-    const targets: Target[] = [];
+    const bulk = new BulkBody(batch.bytes + ITEM_EXTRA_BYTES * batch.length);
     let day = Number.NaN;
     let index = '';
     for (let record = 0; record < batch.length; record++) {
-      const origin = batch.origin(record);
       const kind = eventKind(batch.headers(record));
+      const origin = batch.origin(record);
+      const originDay = dayOf(origin.timestampMs);
       if (kind === 'unknown-type') outcomes[record] = UNKNOWN_TYPE;
       else if (kind === 'newer-major') outcomes[record] = NEWER_MAJOR;
-      else if (dayOf(origin.timestampMs) < firstDay) outcomes[record] = BEYOND_RETENTION;
+      else if (originDay < firstDay) outcomes[record] = BEYOND_RETENTION;
       else {
         // Records come in runs of one day.
-        if (dayOf(origin.timestampMs) !== day) {
-          day = dayOf(origin.timestampMs);
+        if (originDay !== day) {
+          day = originDay;
           index = indexOfDay(this.#options.indexName, day);
         }
-        targets.push({ record, index, origin });
+        const bad = bulk.add(record, index, origin, batch.value(record), writeDocument);
+        if (bad !== undefined) outcomes[record] = dead(bad);
       }
     }
-    return targets;
+    return bulk;
   }
 
-  /** Gives every item its outcome, except those that OpenSearch refused as they are. */
-  #settle(answers: readonly ItemAnswer[], outcomes: (Outcome | undefined)[]): Map<number, string> {
-    const refused = new Map<number, string>();
-    for (const { item, meaning, detail } of answers) {
-      if (meaning === 'stored') outcomes[item.record] = STORED;
-      else if (meaning === 'refused') refused.set(item.record, detail);
-      else if (meaning === 'dead') outcomes[item.record] = { kind: 'dead', reason: 'refused', cause: detail };
+  /** Sends a bulk and gives its records their outcomes, except those that OpenSearch refused as they are. */
+  async #send(bulk: BulkBody, outcomes: (Outcome | undefined)[], signal: AbortSignal): Promise<Refused> {
+    const { client, indices } = this.#ports;
+    await indices.ensure(bulk.distinctIndices());
+    const refused: Refused = new Map();
+    await sendBulk(client, bulk, this.#options.maxBulkBytes, signal, (item, meaning, detail) => {
+      const record = bulk.record(item);
+      if (meaning === 'stored') outcomes[record] = STORED;
+      else if (meaning === 'refused') refused.set(record, detail);
+      else if (meaning === 'dead') outcomes[record] = { kind: 'dead', reason: 'refused', cause: detail };
       else {
-        if (meaning === 'missing-index') this.#ports.indices.forget(item.index);
-        outcomes[item.record] = { kind: 'retry', reason: meaning === 'retry' ? 'shard' : meaning, cause: detail };
+        if (meaning === 'missing-index') indices.forget(bulk.index(item));
+        outcomes[record] = { kind: 'retry', reason: meaning === 'retry' ? 'shard' : meaning, cause: detail };
       }
-    }
+    });
     return refused;
   }
 
   /** A second bulk with the typed fields of what was refused. What is refused again is dead. */
-  async #writeFallbacks(
+  async #sendFallbacks(
     batch: Batch,
-    targets: readonly Target[],
-    refused: ReadonlyMap<number, string>,
+    first: BulkBody,
+    refused: Refused,
     outcomes: (Outcome | undefined)[],
     signal: AbortSignal,
   ): Promise<void> {
-    const bulk = buildBulk(
-      batch,
-      targets.filter(({ record }) => refused.has(record)),
-      (record) => (value, out) => writeFallback(value, refused.get(record) ?? '', out),
-      (record, bad) => {
-        outcomes[record] = dead(bad, refused.get(record));
-      },
-    );
-    const answers = await sendBulk(this.#ports.client, bulk, this.#options.maxBulkBytes, signal);
-    for (const [record, detail] of this.#settle(answers, outcomes)) outcomes[record] = { kind: 'dead', reason: 'refused', cause: detail };
-    for (const { item, meaning } of answers) if (meaning === 'stored') this.#ports.onFallback?.(refused.get(item.record) ?? '');
+    const bulk = new BulkBody(ITEM_EXTRA_BYTES * refused.size);
+    for (let item = 0; item < first.length; item++) {
+      const record = first.record(item);
+      const refusal = refused.get(record);
+      if (refusal === undefined) continue;
+      const bad = bulk.add(record, first.index(item), batch.origin(record), batch.value(record), (value, out) =>
+        writeFallback(value, refusal, out),
+      );
+      if (bad !== undefined) outcomes[record] = dead(bad, refusal);
+    }
+    const again = await this.#send(bulk, outcomes, signal);
+    for (const [record, detail] of again) outcomes[record] = { kind: 'dead', reason: 'refused', cause: detail };
+    for (const [record, detail] of refused) if (outcomes[record] === STORED) this.#ports.onFallback?.(detail);
   }
 }
 

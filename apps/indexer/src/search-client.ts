@@ -63,7 +63,10 @@ export class SearchClient {
       ...(json === undefined ? {} : { body: json }),
       ...(ndjson === undefined ? {} : { bulkBody: ndjson }),
     });
-    const abort = () => running.abort();
+    const abort = (): void => {
+      // Nothing is returned: what `abort` gives can be awaited, and a listener's rejected promise ends the process.
+      running.abort();
+    };
     signal?.addEventListener('abort', abort, { once: true });
     try {
       const { statusCode, body } = await running;

@@ -1,13 +1,9 @@
-import type { BulkBody, BulkItem } from './bulk-body.ts';
+import type { BulkBody } from './bulk-body.ts';
 import { type ItemMeaning, meaningOfItem, meaningOfRequest } from './bulk-outcomes.ts';
 import { errorOf, type SearchClient, SearchRefusal } from './search-client.ts';
 
-/** What became of one item: `dead` is the item that no server takes, by itself. */
-export interface ItemAnswer {
-  readonly item: BulkItem;
-  readonly meaning: Exclude<ItemMeaning, 'pause'> | 'dead';
-  readonly detail: string;
-}
+/** Told what became of each item. `dead`: no server takes it, even by itself. */
+export type OnAnswer = (item: number, meaning: Exclude<ItemMeaning, 'pause'> | 'dead', detail: string) => void;
 
 /** Names and positions of the items must survive: a filter that drops the status of the good ones shifts the rest. */
 const FILTER_PATH = 'errors,items.*.status,items.*.error.type,items.*.error.reason,items.*.error.caused_by.reason';
@@ -21,57 +17,68 @@ interface ItemBody {
 }
 
 /**
- * Sends a bulk in bodies of at most `maxBytes` (a single larger item goes alone) and says what became of each item, in order.
+ * Sends a bulk in bodies of at most `maxBytes` (a single larger item goes alone) and tells what became of each item, in order.
  * @throws NoAnswer or SearchRefusal when this batch can not be written now, whatever its records are.
  */
-export async function sendBulk(client: SearchClient, bulk: BulkBody, maxBytes: number, signal: AbortSignal): Promise<ItemAnswer[]> {
-  const answers: ItemAnswer[] = [];
-  for (let from = 0; from < bulk.items.length; ) {
-    const to = endOfChunk(bulk.items, from, maxBytes);
-    answers.push(...(await sendRange(client, bulk, from, to, signal)));
+export async function sendBulk(
+  client: SearchClient,
+  bulk: BulkBody,
+  maxBytes: number,
+  signal: AbortSignal,
+  onAnswer: OnAnswer,
+): Promise<void> {
+  for (let from = 0; from < bulk.length; ) {
+    const start = bulk.end(from - 1);
+    let to = from + 1;
+    while (to < bulk.length && bulk.end(to) - start <= maxBytes) to++;
+    await sendRange(client, bulk, from, to, signal, onAnswer);
     from = to;
   }
-  return answers;
 }
 
-function endOfChunk(items: readonly BulkItem[], from: number, maxBytes: number): number {
-  const start = items[from]?.start ?? 0;
-  let to = from + 1;
-  while (to < items.length && (items[to]?.end ?? 0) - start <= maxBytes) to++;
-  return to;
-}
-
-async function sendRange(client: SearchClient, bulk: BulkBody, from: number, to: number, signal: AbortSignal): Promise<ItemAnswer[]> {
-  const items = bulk.items.slice(from, to);
-  const ndjson = bulk.bytes.subarray(items[0]?.start, items.at(-1)?.end);
+async function sendRange(
+  client: SearchClient,
+  bulk: BulkBody,
+  from: number,
+  to: number,
+  signal: AbortSignal,
+  onAnswer: OnAnswer,
+): Promise<void> {
+  const ndjson = bulk.bytes(from, to);
   const query = { filter_path: FILTER_PATH, timeout: SHARD_TIMEOUT };
   const { status, body } = await client.request({ method: 'POST', path: '/_bulk', query, ndjson }, signal);
-  if (status === 200) return readAnswers(items, body);
+  if (status === 200) {
+    tellAnswers(bulk, from, to, body, onAnswer);
+    return;
+  }
   const error = errorOf(body);
   const detail = `OpenSearch answered the bulk with ${status}: ${error.type ?? 'no type'}: ${(error.reason ?? 'no reason').slice(0, MAX_DETAIL_CHARACTERS)}`;
-  const meaning = meaningOfRequest(status, error, items.length, ndjson.length);
-  if (meaning === 'split') {
-    const middle = from + Math.floor((to - from) / 2);
-    return [...(await sendRange(client, bulk, from, middle, signal)), ...(await sendRange(client, bulk, middle, to, signal))];
+  const meaning = meaningOfRequest(status, error, to - from, ndjson.length);
+  if (meaning === 'pause') throw new SearchRefusal(detail);
+  if (meaning === 'dead') {
+    for (let item = from; item < to; item++) onAnswer(item, meaning, detail);
+    return;
   }
-  if (meaning === 'dead') return items.map((item) => ({ item, meaning, detail }));
-  throw new SearchRefusal(detail);
+  const middle = from + Math.floor((to - from) / 2);
+  await sendRange(client, bulk, from, middle, signal, onAnswer);
+  await sendRange(client, bulk, middle, to, signal, onAnswer);
 }
 
 /** @throws SearchRefusal when the answer does not fit the request, or when an item's answer stops the whole batch. */
-function readAnswers(items: readonly BulkItem[], body: unknown): ItemAnswer[] {
-  const { items: answered } = body as { readonly items?: readonly Readonly<Record<string, ItemBody>>[] };
-  if (!Array.isArray(answered) || answered.length !== items.length) {
-    throw new SearchRefusal(`OpenSearch answered ${answered?.length ?? 'no'} items for ${items.length} records`);
+function tellAnswers(bulk: BulkBody, from: number, to: number, body: unknown, onAnswer: OnAnswer): void {
+  const { items } = body as { readonly items?: readonly { readonly index?: ItemBody }[] };
+  if (!Array.isArray(items) || items.length !== to - from) {
+    throw new SearchRefusal(`OpenSearch answered ${items?.length ?? 'no'} items for ${to - from} records`);
   }
-  return items.map((item, i) => {
-    const answer = (answered as readonly Readonly<Record<string, ItemBody>>[])[i]?.index;
+  for (let i = 0; i < items.length; i++) {
+    const answer = (items as readonly { readonly index?: ItemBody }[])[i]?.index;
     if (answer === undefined) throw new SearchRefusal('OpenSearch answered an item with another action than it was asked for');
     const meaning = meaningOfItem(answer.status, answer.error?.type);
     const detail = answer.error === undefined ? '' : describe(answer.error);
-    if (meaning === 'pause') throw new SearchRefusal(`OpenSearch refuses writes to ${item.index} with ${answer.status}: ${detail}`);
-    return { item, meaning, detail };
-  });
+    if (meaning === 'pause')
+      throw new SearchRefusal(`OpenSearch refuses writes to ${bulk.index(from + i)} with ${answer.status}: ${detail}`);
+    onAnswer(from + i, meaning, detail);
+  }
 }
 
 function describe(error: NonNullable<ItemBody['error']>): string {

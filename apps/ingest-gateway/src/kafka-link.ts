@@ -39,17 +39,18 @@ export class KafkaLink {
   }
 
   async #open(signal: AbortSignal): Promise<void> {
+    let lastFault: string | undefined;
     for (let attempt = 0; !signal.aborted; attempt++) {
       try {
         const publisher = this.#state.publisher ?? (await this.#steps.connect());
-        this.#state = { kind: 'opening', publisher, lastFault: undefined };
+        this.#state = { kind: 'opening', publisher, lastFault };
         await this.#steps.checkTopics();
         this.#state = { kind: 'open', publisher };
         return;
       } catch (fault) {
         if (fault instanceof ContractError) throw fault;
         // An outage: it is told here and in the readiness check, and tried again.
-        const lastFault = fault instanceof Error ? fault.message : String(fault);
+        lastFault = fault instanceof Error ? fault.message : String(fault);
         this.#state = { kind: 'opening', publisher: this.#state.publisher, lastFault };
         this.#log.warn({ attempt }, `Kafka can not be reached yet: ${lastFault}`);
         await sleep(backoffMs(DEFAULT_BACKOFF, attempt), undefined, { signal }).catch(() => undefined); // Woken by a stop.

@@ -8,7 +8,7 @@ import { readListening } from '@tailrace/service';
 import { afterEach, beforeAll, expect, test, vi } from 'vitest';
 import type { AnswerBody } from './answers.ts';
 import { event } from './testing/gateway.ts';
-import { readTopic, testCluster, withAdmin } from './testing/kafka.ts';
+import { endsOf, readTopic, testCluster, withAdmin } from './testing/kafka.ts';
 
 const settings = testCluster();
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
@@ -62,6 +62,7 @@ test('the process takes posts, says that it is ready, and stops in order on SIGT
   const gateway = run({});
   await gateway.said('"msg":"ready"');
   const url = await gateway.url('gateway');
+  const before = await endsOf(settings, SERVICE_EVENTS_TOPIC);
   const mark = `main-${process.pid}-${Date.now()}`;
   const lines = Array.from({ length: 50 }, (_, n) => event({ customer_id: `c${n % 5}`, mark, n }));
   const answered = await fetch(`${url}/v1/events`, { method: 'POST', body: lines.join('\n') });
@@ -69,7 +70,7 @@ test('the process takes posts, says that it is ready, and stops in order on SIGT
   for (const base of [url, await gateway.url('health')]) expect((await fetch(`${base}/readyz`)).status).toBe(200);
   gateway.child.kill('SIGTERM');
   expect(await gateway.exit()).toBe(0);
-  const values = (await readTopic(settings, SERVICE_EVENTS_TOPIC)).map(({ value }) => value?.toString() ?? '');
+  const values = (await readTopic(settings, SERVICE_EVENTS_TOPIC, before)).map(({ value }) => value?.toString() ?? '');
   expect(values.filter((value) => value.includes(mark)).toSorted()).toEqual(lines.toSorted());
 });
 
@@ -77,6 +78,7 @@ test('every post that was answered with success before a kill -9 is in Kafka', a
   const gateway = run({});
   await gateway.said('"msg":"ready"');
   const url = await gateway.url('gateway');
+  const before = await endsOf(settings, SERVICE_EVENTS_TOPIC);
   const mark = `kill-${process.pid}-${Date.now()}`;
   const accepted: string[] = [];
   const poster = async (customer: number) => {
@@ -91,7 +93,7 @@ test('every post that was answered with success before a kill -9 is in Kafka', a
   await vi.waitFor(() => expect(accepted.length).toBeGreaterThan(500), { timeout: 30_000 });
   gateway.child.kill('SIGKILL');
   await Promise.all(posters);
-  const kept = new Set((await readTopic(settings, SERVICE_EVENTS_TOPIC)).map(({ value }) => value?.toString() ?? ''));
+  const kept = new Set((await readTopic(settings, SERVICE_EVENTS_TOPIC, before)).map(({ value }) => value?.toString() ?? ''));
   expect(accepted.filter((line) => !kept.has(line))).toEqual([]);
 });
 

@@ -125,8 +125,10 @@ test('a record that the broker refuses is its line’s error, and the good ones 
   // Large, and of random digits: the broker looks at the compressed size.
   const digits = Array.from({ length: 60_000 }, () => Math.floor(Math.random() * 36).toString(36)).join('');
   const large = event({ customer_id: 'c1', message: digits });
-  // All of one key, so that the large one shares a partition, and perhaps a batch, with every other one.
-  const lines = Array.from({ length: 20 }, (_, n) => event({ customer_id: 'c1', mark: 'refused', n }));
+  // Of other partitions: the broker judges a whole batch.
+  const ofLarge = partitionForKey(Buffer.from('c1'), 12);
+  const customers = Array.from({ length: 100 }, (_, n) => `d${n}`).filter((name) => partitionForKey(Buffer.from(name), 12) !== ofLarge);
+  const lines = customers.slice(0, 20).map((customer_id, n) => event({ customer_id, mark: 'refused', n }));
   const { status, body } = await post(smallGateway, [...lines.slice(0, 10), large, ...lines.slice(10)].join('\n'), {});
   expect([status, body.accepted, body.rejected]).toEqual([207, 20, 1]);
   expect(body.errors).toEqual([{ line: 11, field: null, reason: expect.stringMatching(/^was refused by Kafka: .*large/i) }]);

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { type TopicProfile, topicsFor } from '@tailrace/events';
+import { topicsFor } from '@tailrace/events';
 import { connectAdmin, planTopics } from '@tailrace/kafka-kit';
-import { type Endpoints, environmentOf, type ServerName, type Stack, type StackPlace, startStack, useGivenServers } from '@tailrace/stack';
-import { inheritedEnvironment } from './config.ts';
+import { type ServerName, type Stack, type StackPlace, startStack, useGivenServers } from '@tailrace/stack';
+import { type Connections, connectionsTo } from './config.ts';
 import type { StartOptions } from './options.ts';
 import { ServiceProcess, type ServiceProcessOptions } from './service-process.ts';
 
@@ -33,6 +33,7 @@ export const LAKE_PREFIX = 'lake';
 /** The running whole: servers, topics and services. */
 export interface Pipeline {
   readonly stack: Stack;
+  readonly connections: Connections;
   service(name: ServiceName): ServiceProcess;
   /** Rejects when a part is gone for good. */
   readonly broken: Promise<never>;
@@ -48,18 +49,19 @@ export async function startPipeline(options: StartOptions, signal: AbortSignal, 
   const faults: unknown[] = [];
   const aborter = new AbortController();
   const starting = AbortSignal.any([signal, aborter.signal]);
-  const startDue = (place: StackPlace): void => {
+  const startDue = (place: StackPlace, connections: Connections): void => {
     for (const row of SERVICES) {
       if (starting.aborted || services.has(row.name) || !row.needs.every((server) => answering.has(server))) continue;
-      services.set(row.name, startService(row, place, options, report));
+      services.set(row.name, startService(row, place, connections, report));
     }
   };
   const serverReady = (name: ServerName, place: StackPlace): void => {
     answering.add(name);
     if (!answering.has('kafka')) return;
-    topics ??= applyTopics(place.endpoints, options, report);
+    const connections = connectionsTo(place.endpoints, options.servers);
+    topics ??= applyTopics(connections, report);
     void topics.then(
-      () => startDue(place),
+      () => startDue(place, connections),
       (fault: unknown) => {
         faults.push(fault);
         aborter.abort(fault);
@@ -73,7 +75,7 @@ export async function startPipeline(options: StartOptions, signal: AbortSignal, 
   try {
     stack = await startServers(options, starting, report, serverReady);
     await topics;
-    return standing(stack, services, stopServices);
+    return standing(stack, connectionsTo(stack.endpoints, options.servers), services, stopServices);
   } catch (fault) {
     await stopServices();
     await stack?.stop();
@@ -97,38 +99,22 @@ function startServers(
 }
 
 /** The topics that the services use, made as declared: on one broker by the local profile, which keeps nothing twice. */
-async function applyTopics(endpoints: Endpoints, options: StartOptions, report: (line: string) => void): Promise<void> {
-  if (options.servers === 'own') report('topics: one broker, so each record is kept once (local profile)');
-  const admin = await connectAdmin({
-    bootstrapServers: endpoints.kafkaBootstrapServers,
-    clientId: 'tailrace-start',
-    securityProtocol: 'plaintext',
-  });
+async function applyTopics({ kafka, profile }: Connections, report: (line: string) => void): Promise<void> {
+  if (profile === 'local') report('topics: one broker, so each record is kept once (local profile)');
+  const admin = await connectAdmin(kafka);
   try {
-    const specs = topicsFor(profileOf(options)).filter(({ state }) => state === 'active');
+    const specs = topicsFor(profile).filter(({ state }) => state === 'active');
     await admin.apply(planTopics(specs, await admin.readTopics(specs.map(({ name }) => name))));
   } finally {
     await admin.close();
   }
 }
 
-/** Own servers are one broker. Of given ones the environment tells, as it tells the services. */
-function profileOf(options: StartOptions): TopicProfile {
-  return options.servers === 'own' || inheritedEnvironment().TAILRACE_TOPIC_PROFILE === 'local' ? 'local' : 'cluster';
-}
-
-function startService(row: ServiceRow, place: StackPlace, options: StartOptions, report: (line: string) => void): ServiceProcess {
-  const endpoints = options.servers === 'own' ? environmentOf(place.endpoints) : {};
+function startService(row: ServiceRow, place: StackPlace, connections: Connections, report: (line: string) => void): ServiceProcess {
+  const own = { TAILRACE_LAKE_PREFIX: LAKE_PREFIX, TAILRACE_TOPIC_PROFILE: connections.profile, HEALTH_PORT: '0' };
   const service = new ServiceProcess({
     name: row.name,
-    environment: {
-      ...inheritedEnvironment(),
-      TAILRACE_LAKE_PREFIX: LAKE_PREFIX,
-      TAILRACE_TOPIC_PROFILE: profileOf(options),
-      ...endpoints,
-      ...row.settings(place.folder),
-      HEALTH_PORT: '0',
-    },
+    environment: { ...connections.environment, ...own, ...row.settings(place.folder) },
     logFile: join(place.folder, 'logs', `${row.name}.log`),
     lifeline: place.lifeline,
     report,
@@ -137,7 +123,12 @@ function startService(row: ServiceRow, place: StackPlace, options: StartOptions,
   return service;
 }
 
-function standing(stack: Stack, services: ReadonlyMap<ServiceName, ServiceProcess>, stopServices: () => Promise<void>): Pipeline {
+function standing(
+  stack: Stack,
+  connections: Connections,
+  services: ReadonlyMap<ServiceName, ServiceProcess>,
+  stopServices: () => Promise<void>,
+): Pipeline {
   const serverGone = stack.failed.then((failure) => {
     throw failure;
   });
@@ -146,6 +137,7 @@ function standing(stack: Stack, services: ReadonlyMap<ServiceName, ServiceProces
   broken.catch(() => {});
   return {
     stack,
+    connections,
     broken,
     service(name) {
       const service = services.get(name);

@@ -1,7 +1,6 @@
 import { groups, SERVICE_EVENTS_TOPIC, streams } from '@tailrace/events';
 import { type ClusterAdmin, connectAdmin } from '@tailrace/kafka-kit';
-import type { Pipeline } from './pipeline.ts';
-import { LAKE_PREFIX } from './pipeline.ts';
+import { LAKE_PREFIX, type Pipeline } from './pipeline.ts';
 import { SinkCounts } from './sink-counts.ts';
 
 /** What has arrived where. A number is undefined while its server does not answer. */
@@ -22,7 +21,7 @@ export class ProgressReader {
 
   constructor(pipeline: Pipeline) {
     this.#pipeline = pipeline;
-    this.counts = new SinkCounts(pipeline.stack.endpoints, LAKE_PREFIX);
+    this.counts = new SinkCounts(pipeline.stack.endpoints, pipeline.connections.opensearch, LAKE_PREFIX);
   }
 
   async read(): Promise<Progress> {
@@ -39,8 +38,7 @@ export class ProgressReader {
   }
 
   async #lag(group: string): Promise<number> {
-    const bootstrapServers = this.#pipeline.stack.endpoints.kafkaBootstrapServers;
-    this.#admin ??= await connectAdmin({ bootstrapServers, clientId: 'tailrace-start', securityProtocol: 'plaintext' });
+    this.#admin ??= await connectAdmin(this.#pipeline.connections.kafka);
     const partitions = await this.#admin.groupLag(group, streams[SERVICE_EVENTS_TOPIC] ?? []);
     return partitions.reduce((sum, { lag }) => sum + lag, 0);
   }

@@ -1,9 +1,7 @@
-import { Client } from '@opensearch-project/opensearch';
+import { Client, type ClientOptions } from '@opensearch-project/opensearch';
 import { SERVICE_EVENTS_TOPIC } from '@tailrace/events';
 import { listDataObjects, readFooter, S3Store, storeBuffer } from '@tailrace/lake';
 import type { Endpoints } from '@tailrace/stack';
-
-const REQUEST_TIMEOUT_MS = 10_000;
 
 /** Counts what has arrived, in the sinks themselves: never from what the services say of their own work. */
 export class SinkCounts {
@@ -13,8 +11,8 @@ export class SinkCounts {
   /** Objects never change once they stand: each is opened once. */
   readonly #rows = new Map<string, number>();
 
-  constructor(endpoints: Endpoints, lakePrefix: string) {
-    this.#search = new Client({ node: endpoints.opensearchUrl, requestTimeout: REQUEST_TIMEOUT_MS });
+  constructor(endpoints: Endpoints, opensearch: ClientOptions, lakePrefix: string) {
+    this.#search = new Client(opensearch);
     const { endpointUrl: endpoint, region, bucket, accessKeyId, secretAccessKey } = endpoints.s3;
     this.#store = new S3Store({ bucket, region, endpoint, accessKeyId, secretAccessKey });
     this.#lake = { prefix: lakePrefix, stream: SERVICE_EVENTS_TOPIC };

@@ -1,5 +1,7 @@
 export { type AuditReport, auditLake, type Finding, type PartitionReport } from './audit.ts';
 export {
+  type Extended,
+  extendChain,
   type LogRange,
   type MakeObject,
   type OpenChain,
@@ -17,7 +19,7 @@ export { type BuiltObject, buildObject, dataEntry, objectMaker, type Rows } from
 export { arrivalHour, type DataName, dataKey, dataPrefix, type LakeLayout, parseDataKey } from './object-names.ts';
 export { type ListedObject, type ObjectStore, StoreError, storeBuffer } from './object-store.ts';
 export { readParquet } from './parquet-reader.ts';
-export { provePutIfAbsent } from './prove-put-if-absent.ts';
+export { PutIfAbsentIgnored, provePutIfAbsent } from './prove-put-if-absent.ts';
 export { fetchObjects, listDataObjects, type QueryResult, queryFiles } from './query.ts';
 export { type ChainId, chainText, type LakeRecord, type OffsetRange } from './records.ts';
 export { RowFile } from './row-file.ts';

@@ -2,7 +2,7 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { environmentOf, processEnvironment } from './config.ts';
 import { type Stack, startStack } from './stack.ts';
-import { Failure } from './toolchain/failure.mjs';
+import { describeFailure, exitCodeOf, Failure } from './toolchain/failure.mjs';
 import { runGuarded } from './toolchain/processes.mjs';
 
 // Not --env-file: Node takes an option of that name for itself, even behind the script's name.
@@ -73,8 +73,8 @@ async function main(): Promise<number> {
   try {
     return await runWithStack(args, stop.signal);
   } catch (failed) {
-    process.stderr.write(`${failed instanceof Failure ? failed.describe() : (failed as Error).message}\n`);
-    return stop.signal.aborted ? 130 : 1;
+    process.stderr.write(`${describeFailure(failed)}\n`);
+    return stop.signal.aborted ? 130 : exitCodeOf(failed);
   }
 }
 

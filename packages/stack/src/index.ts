@@ -1,6 +1,6 @@
 export { type Endpoints, endpointsFromEnvironment, environmentOf } from './config.ts';
 export { useGivenServers } from './given.ts';
 export { type Stack, type StackOptions, type StackPlace, startStack } from './stack.ts';
-export { describeFailure, Failure } from './toolchain/failure.mjs';
+export { describeFailure, exitCodeOf, Failure } from './toolchain/failure.mjs';
 export type { ServerName } from './toolchain/servers.mjs';
 export { trainArchives } from './train.ts';

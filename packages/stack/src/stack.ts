@@ -57,7 +57,14 @@ export interface Stack {
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const outer = options.signal ?? new AbortController().signal;
-  const toolchain = await prepareServers({ env: processEnvironment(), signal: outer });
+  const toolchain = await prepareServers({
+    env: processEnvironment(),
+    signal: outer,
+    step: (what, work) => {
+      options.report?.(what);
+      return work();
+    },
+  });
   const folders = makeFolders(options.dataFolder, toolchain.openSearch);
   let servers: readonly Server[] = [];
   const endAll = async () => {

@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { type TopicDeclaration, topicsFor } from '@tailrace/events';
-import { type ClusterAdmin, connectAdmin, createNativeConsumer, type KafkaSettings, planTopics, type RawRecord } from '@tailrace/kafka-kit';
+import {
+  type ClusterAdmin,
+  connectAdmin,
+  createNativeConsumer,
+  type KafkaSettings,
+  type Position,
+  planTopics,
+  type RawRecord,
+} from '@tailrace/kafka-kit';
 import { endpointsFromEnvironment } from '@tailrace/stack';
 
 /** The real cluster that the tests were given. */
@@ -21,19 +29,25 @@ export async function makeTopic(admin: ClusterAdmin, configs: Readonly<Record<st
   return spec.name;
 }
 
-/** Every record of a topic, by partition and offset: reads from the beginning to the ends found at the call. */
-export async function readTopic(settings: KafkaSettings, topic: string): Promise<RawRecord[]> {
-  const admin = await connectAdmin(settings);
+/** Where the partitions of a topic end now. */
+export function endsOf(settings: KafkaSettings, topic: string): Promise<readonly Position[]> {
+  return withAdmin(settings, async (admin) =>
+    (await admin.groupLag('nobody', [topic])).map(({ partition, logEnd }) => ({ topic, partition, nextToRead: logEnd })),
+  );
+}
+
+/** The records of a topic from `from` (without it: from 0) to the ends found at the call, by partition and offset. */
+export async function readTopic(settings: KafkaSettings, topic: string, from?: readonly Position[]): Promise<RawRecord[]> {
+  const ends = await endsOf(settings, topic);
+  const startOf = (partition: number) => from?.find((position) => position.partition === partition)?.nextToRead ?? 0;
+  const wanted = ends.reduce((sum, { partition, nextToRead }) => sum + nextToRead - startOf(partition), 0);
   const group = `reader-${randomUUID()}`;
-  const ends = await admin.groupLag(group, [topic]);
-  await admin.close();
-  const wanted = ends.reduce((sum, { logEnd, logStart }) => sum + logEnd - logStart, 0);
   const consumer = createNativeConsumer(settings, { group, protocol: { kind: 'consumer' }, maxPollIntervalMs: 60_000 });
   const records: RawRecord[] = [];
   try {
     await consumer.connect([topic], {
       rebalance({ kind, partitions }) {
-        if (kind === 'assigned') consumer.assign(partitions.map((partition) => ({ ...partition, nextToRead: 0 })));
+        if (kind === 'assigned') consumer.assign(partitions.map((tp) => ({ ...tp, nextToRead: startOf(tp.partition) })));
         else consumer.unassign(partitions);
       },
       commit: () => undefined,

@@ -1,1 +1,6 @@
-export {};
+export { ManualClock } from './manual-clock.ts';
+export { MemoryCluster } from './memory-cluster.ts';
+export { MemoryConsumer } from './memory-consumer.ts';
+export { MemoryGroup, type TakenCommit } from './memory-group.ts';
+export { MemoryLog, type NewRecord } from './memory-log.ts';
+export { MemoryProducer, type ProducerFaults } from './memory-producer.ts';

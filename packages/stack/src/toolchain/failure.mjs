@@ -8,12 +8,13 @@ const TAIL_BYTES = 16 * 1024;
 export class Failure extends Error {
   /**
    * @param {string} message
-   * @param {{ logFile?: string, cause?: unknown }} [more] the failed step's log file
+   * @param {{ logFile?: string, exitCode?: 1 | 2, cause?: unknown }} [more] the failed step's log file; 2 for wrong use
    */
   constructor(message, more = {}) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause });
     this.name = 'Failure';
     this.logFile = more.logFile;
+    this.exitCode = more.exitCode ?? 1;
     /** The log's last lines, read now: the folder of a temporary stack is gone when this is printed. */
     this.logTail = more.logFile === undefined ? '' : tailOf(more.logFile);
   }
@@ -80,4 +81,12 @@ export function describeFailure(failed) {
   const { message, path } = /** @type {NodeJS.ErrnoException} */ (failed instanceof Error ? failed : new Error(String(failed)));
   const cause = causeInLog(message);
   return cause === undefined ? message : `${path ?? message}: ${cause}.`;
+}
+
+/**
+ * 2 for wrong use, 1 for failed work.
+ * @param {unknown} failed
+ */
+export function exitCodeOf(failed) {
+  return failed instanceof Error && 'exitCode' in failed && failed.exitCode === 2 ? 2 : 1;
 }

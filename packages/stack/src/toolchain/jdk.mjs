@@ -91,11 +91,9 @@ export function chooseJdk(env) {
   if (forced !== undefined && forced !== '') {
     const jdk = readJdk(forced);
     if (jdk === undefined)
-      throw new Failure(
-        `TAILRACE_JAVA names ${forced}, where no JDK lies (bin/javac and a release file): set it to a JDK's folder, or unset it.`,
-      );
+      throw new Failure(`TAILRACE_JAVA names ${forced}, where no JDK lies (bin/javac and a release file): set it to a JDK's folder, or unset it.`, { exitCode: 2 });
     if (jdk.major < OLDEST_JAVA)
-      throw new Failure(`TAILRACE_JAVA names Java ${jdk.version}, but Java ${OLDEST_JAVA} or newer is needed: ${INSTALL}.`);
+      throw new Failure(`TAILRACE_JAVA names Java ${jdk.version}, but Java ${OLDEST_JAVA} or newer is needed: ${INSTALL}.`, { exitCode: 2 });
     return jdk;
   }
   const home = env.JAVA_HOME;
@@ -122,11 +120,9 @@ export function chooseOpenSearch(env, jdk) {
   const forced = env.TAILRACE_OPENSEARCH ?? '';
   const canRun3 = jdk.major >= OLDEST_JAVA_FOR_OPENSEARCH_3;
   if (forced === '') return canRun3 ? 3 : 2;
-  if (forced !== '2' && forced !== '3') throw new Failure(`TAILRACE_OPENSEARCH is "${forced}": set it to 2 or 3, or unset it.`);
+  if (forced !== '2' && forced !== '3') throw new Failure(`TAILRACE_OPENSEARCH is "${forced}": set it to 2 or 3, or unset it.`, { exitCode: 2 });
   if (forced === '3' && !canRun3) {
-    throw new Failure(
-      `TAILRACE_OPENSEARCH=3 needs Java ${OLDEST_JAVA_FOR_OPENSEARCH_3}, and Java ${jdk.version} in ${jdk.home} was chosen: ${INSTALL}, or set TAILRACE_OPENSEARCH=2.`,
-    );
+    throw new Failure(`TAILRACE_OPENSEARCH=3 needs Java ${OLDEST_JAVA_FOR_OPENSEARCH_3}, and Java ${jdk.version} in ${jdk.home} was chosen: ${INSTALL}, or set TAILRACE_OPENSEARCH=2.`, { exitCode: 2 });
   }
   return forced === '3' ? 3 : 2;
 }

@@ -1,0 +1,30 @@
+import type { ChainId, Repair } from '@tailrace/lake';
+import type { RotationCause } from './rotation.ts';
+
+/** Everything worth telling that happens in the archiver. Logs and metrics are derived from these, and from nothing else. */
+export type ArchiveEvent =
+  | { readonly kind: 'chain-opened'; readonly chain: ChainId; readonly end: number }
+  /** A claim's object was looked for and, where it was missing, made. */
+  | { readonly kind: 'claim-checked'; readonly chain: ChainId; readonly first: number; readonly next: number; readonly repair: Repair }
+  /** Another archiver had extended the chain first: nothing of ours was written at that position. */
+  | { readonly kind: 'claim-met'; readonly chain: ChainId; readonly first: number; readonly next: number }
+  | { readonly kind: 'object-closed'; readonly chain: ChainId; readonly cause: RotationCause; readonly rows: number }
+  | {
+      readonly kind: 'object-stored';
+      readonly chain: ChainId;
+      readonly key: string;
+      readonly first: number;
+      readonly next: number;
+      readonly rows: number;
+      readonly sizeBytes: number;
+      readonly rawBytes: number;
+      readonly tookMs: number;
+    }
+  /** A step failed and is tried again, for as long as it takes. */
+  | { readonly kind: 'step-failed'; readonly chain: ChainId; readonly step: Step; readonly attempts: number; readonly cause: unknown }
+  | { readonly kind: 'abandoned'; readonly chain: ChainId; readonly rows: number; readonly cause: Error }
+  /** Files of a lane that ended could not be deleted: they stay until the next start. */
+  | { readonly kind: 'cleanup-failed'; readonly chain: ChainId; readonly cause: unknown };
+
+/** A step of making an object stand. */
+export type Step = 'build the file' | 'look up the topic' | 'write to the store';

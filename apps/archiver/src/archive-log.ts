@@ -1,0 +1,87 @@
+import { chainText, type Repair } from '@tailrace/lake';
+import type { Logger } from '@tailrace/service';
+import type { ArchiveEvent } from './archive-events.ts';
+
+/** Turns the archiver's events into log lines. What is lost, or may be, is an error; what passes by itself is a warning. */
+export function archiveLog(log: Logger): (event: ArchiveEvent) => void {
+  return (event) => {
+    const where = chainText(event.chain);
+    switch (event.kind) {
+      case 'chain-opened':
+        log.info({ ...event.chain, end: event.end }, `the chain of ${where} goes on at offset ${event.end}`);
+        return;
+      case 'object-closed':
+        log.debug({ ...event.chain, cause: event.cause, rows: event.rows }, `an object of ${where} is closed (${event.cause})`);
+        return;
+      case 'object-stored': {
+        const { key, first, next, rows, sizeBytes, tookMs } = event;
+        log.info({ key, first, next, rows, sizeBytes, tookMs }, `offsets ${first} to ${next - 1} of ${where} are in the lake`);
+        return;
+      }
+      case 'claim-met':
+        log.warn(
+          { ...event.chain, first: event.first, next: event.next },
+          `another archiver had claimed offsets ${event.first} to ${event.next - 1} of ${where}`,
+        );
+        return;
+      case 'claim-checked':
+        claimChecked(log, where, event, event.repair);
+        return;
+      case 'step-failed':
+        // For hours with a store that is away, on many partitions: the 1st, 2nd, 4th, 8th … attempt is told.
+        if (!Number.isInteger(Math.log2(event.attempts))) return;
+        log.warn(
+          { ...event.chain, step: event.step, attempts: event.attempts, err: event.cause },
+          `${where}: to ${event.step} failed and is tried again (attempt ${event.attempts}): ${text(event.cause)}`,
+        );
+        return;
+      case 'abandoned':
+        log.info(
+          { ...event.chain, rows: event.rows },
+          `${event.rows} open rows of ${where} are left for the next owner: ${event.cause.message}`,
+        );
+        return;
+      case 'cleanup-failed':
+        log.warn(
+          { ...event.chain, err: event.cause },
+          `files of ${where} could not be deleted, and stay until the next start: ${text(event.cause)}`,
+        );
+        return;
+    }
+  };
+}
+
+function claimChecked(
+  log: Logger,
+  where: string,
+  { first, next }: { readonly first: number; readonly next: number },
+  repair: Repair,
+): void {
+  const range = `offsets ${first} to ${next - 1} of ${where}`;
+  switch (repair.kind) {
+    case 'stands':
+      return;
+    case 'made':
+      log.warn({ first, next }, `the object for ${range} was claimed and missing; it was made from Kafka`);
+      return;
+    case 'rest':
+      log.error(
+        { first, next, from: repair.from },
+        `RECORDS ARE LOST: of ${range} Kafka holds only those from ${repair.from} on; the object has those`,
+      );
+      return;
+    case 'changed':
+      log.error(
+        { first, next },
+        `RECORDS ARE LOST: Kafka now holds other records at ${range} than were claimed; the object has those that Kafka holds`,
+      );
+      return;
+    case 'lost':
+      log.error({ first, next }, `RECORDS ARE LOST: ${range} were claimed and never written, and Kafka holds none of them any more`);
+      return;
+  }
+}
+
+function text(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

@@ -1,0 +1,82 @@
+import { groupNamed, streams } from '@tailrace/events';
+import {
+  createConsumerRuntime,
+  createNativeConsumer,
+  DEFAULT_BACKOFF,
+  type RuntimeEvent,
+  systemClock,
+  TopicIdentity,
+} from '@tailrace/kafka-kit';
+import { type Database, Ledger, type ObjectStore, objectMaker } from '@tailrace/lake';
+import type { ArchiveEvent } from './archive-events.ts';
+import { ArchiveSink } from './archive-sink.ts';
+import type { ArchiverConfig } from './config.ts';
+import { lakeLayout, STREAM } from './lake-layout.ts';
+import { logRangeReader } from './log-range-reader.ts';
+import { ROTATION } from './rotation.ts';
+import type { Spool } from './spool.ts';
+import { Turn } from './turn.ts';
+
+export const GROUP = groupNamed('archiver');
+
+const MIB = 1024 * 1024;
+const LOOKUP_TIMEOUT_MS = 10_000;
+const MAX_POLL_INTERVAL_MS = 300_000;
+/** A changed topic id is believed when it is still there after so long. */
+const DISBELIEF_MS = 10_000;
+/** Batches of one partition that may wait for their object. They are in the spool, so only their number is bounded here. */
+const BATCHES_IN_FLIGHT = 100_000;
+/** Kept of the time for a stop for what comes behind the runtime. */
+const STOP_RESERVE_SHARE = 0.2;
+
+export interface ArchiverPorts {
+  readonly store: ObjectStore;
+  readonly database: Database;
+  readonly spool: Spool;
+  readonly observeArchive: (event: ArchiveEvent) => void;
+  readonly observeRuntime: (event: RuntimeEvent) => void;
+}
+
+/** The archiver's sink and the group member that feeds it; nothing happens before `runtime.start()`. `close` ends what is beside them. */
+export function createArchiver(config: ArchiverConfig, ports: ArchiverPorts) {
+  const kafka = { ...config.kafka, clientId: GROUP.name };
+  const { store, database, spool } = ports;
+  const identity = new TopicIdentity(kafka);
+  const consumer = (group: string) =>
+    createNativeConsumer(kafka, { group, protocol: { kind: 'consumer' }, maxPollIntervalMs: MAX_POLL_INTERVAL_MS });
+  const sink = new ArchiveSink(
+    {
+      repair: {
+        ledger: new Ledger(store, lakeLayout(config.s3)),
+        readLog: logRangeReader(() => consumer(`${GROUP.name}.repair`)),
+        makeObject: objectMaker(database, spool.folder),
+      },
+      database,
+      spool,
+      building: new Turn(),
+      incarnation: (topic) => identity.lookUp(topic, LOOKUP_TIMEOUT_MS),
+      clock: systemClock,
+      backoff: DEFAULT_BACKOFF,
+      disbeliefMs: DISBELIEF_MS,
+      observe: ports.observeArchive,
+    },
+    { rotation: ROTATION, idleMs: config.idleMs },
+  );
+  const stopMs = Math.floor(config.service.stopTimeoutMs * (1 - STOP_RESERVE_SHARE));
+  const runtime = createConsumerRuntime(
+    {
+      group: GROUP.name,
+      topics: streams[STREAM] ?? [],
+      sink,
+      start: GROUP.start,
+      // Small enough that taking one in keeps the event loop for a few tens of milliseconds at most.
+      batch: { maxRecords: 5_000, maxBytes: 4 * MIB, maxAgeMs: 500 },
+      inFlightPerLane: BATCHES_IN_FLIGHT,
+      buffer: { pauseAtBytes: 64 * MIB, resumeAtBytes: 32 * MIB },
+      backoff: DEFAULT_BACKOFF,
+      drain: { revokeMs: Math.min(20_000, stopMs), stopMs },
+    },
+    { broker: consumer(GROUP.name), clock: systemClock, observe: ports.observeRuntime },
+  );
+  return { sink, runtime, close: () => identity.close() };
+}

@@ -1,0 +1,48 @@
+import {
+  type ConfigOf,
+  type Environment,
+  kafkaVariables,
+  loadConfig,
+  milliseconds,
+  s3Variables,
+  serviceVariables,
+  text,
+  type VariableTable,
+  wholeNumber,
+} from '@tailrace/service';
+
+/** Every setting of the archiver. */
+export const archiverVariables = {
+  service: serviceVariables,
+  kafka: kafkaVariables,
+  s3: s3Variables,
+  idleMs: {
+    name: 'ARCHIVER_IDLE_MS',
+    about: 'An object that took in no record for so long is closed and written.',
+    format: milliseconds(100, 3_600_000),
+    need: { default: '60000' },
+  },
+  dataFolder: {
+    name: 'ARCHIVER_DATA_DIR',
+    about:
+      'The folder in which rows are gathered before they become objects. Nothing in it outlives the process; each archiver needs its own.',
+    format: text('a folder'),
+    need: 'required',
+  },
+  memoryMb: {
+    name: 'ARCHIVER_MEMORY_MB',
+    about: 'The memory that the Parquet writer may take, in MiB.',
+    format: wholeNumber(128, 65_536, 'MiB'),
+    need: { default: '512' },
+  },
+} as const satisfies VariableTable;
+
+export type ArchiverConfig = ConfigOf<typeof archiverVariables>;
+
+export const readArchiverConfig = (): ArchiverConfig => loadConfig(archiverVariables, process.env);
+
+const lakeVariables = { s3: s3Variables } as const satisfies VariableTable;
+
+/** What `tailrace lake` needs: where the lake is. */
+export const readLakeConfig = (environment: Environment = process.env): ConfigOf<typeof lakeVariables> =>
+  loadConfig(lakeVariables, environment);

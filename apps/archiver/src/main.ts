@@ -1,0 +1,83 @@
+import { streams, topicsFor } from '@tailrace/events';
+import { ContractError, checkTopics, runtimeHealth, runtimeLog, runtimeMetrics } from '@tailrace/kafka-kit';
+import { Database, PutIfAbsentIgnored, provePutIfAbsent, S3Store } from '@tailrace/lake';
+import { runService } from '@tailrace/service';
+import { archiveHealth } from './archive-health.ts';
+import { archiveLog } from './archive-log.ts';
+import { archiveMetrics } from './archive-metrics.ts';
+import { createArchiver, GROUP } from './archiver.ts';
+import { readArchiverConfig } from './config.ts';
+import { lakeLayout, STREAM } from './lake-layout.ts';
+import { Spool } from './spool.ts';
+import { untilReached } from './until-reached.ts';
+
+await runService({
+  name: GROUP.name,
+  config: readArchiverConfig,
+  async start(service, config) {
+    const { start, log, health, metrics, name, fail } = service;
+    const spool = await start(
+      'spool',
+      () => Spool.open(config.dataFolder),
+      (open) => open.close(),
+    );
+    const store = await start(
+      'store',
+      () => new S3Store(config.s3),
+      (open) => open.close(),
+    );
+    const database = await start(
+      'parquet writer',
+      () => Database.open({ memoryLimitMb: config.memoryMb, tempFolder: spool.folder }),
+      (open) => open.close(),
+    );
+    await untilReached(
+      service,
+      'the store',
+      () => provePutIfAbsent(store, lakeLayout(config.s3)),
+      (fault) => fault instanceof PutIfAbsentIgnored,
+    );
+    const used = topicsFor(config.service.topicProfile).filter((topic) => streams[STREAM]?.includes(topic.name));
+    const check = () => checkTopics({ ...config.kafka, clientId: name }, used, config.service.contract, (sentence) => log.warn(sentence));
+    await untilReached(service, 'Kafka', check, (fault) => fault instanceof ContractError);
+
+    const figures = runtimeMetrics(metrics);
+    const runtimeObservers = [figures.observer(GROUP.name), runtimeLog(log)];
+    const archiveObservers = [archiveLog(log), archiveMetrics(metrics, () => archiver?.sink.views() ?? [])];
+    const open = async () => {
+      const made = createArchiver(config, {
+        store,
+        database,
+        spool,
+        observeArchive: (event) => {
+          for (const observe of archiveObservers) observe(event);
+        },
+        observeRuntime: (event) => {
+          for (const observe of runtimeObservers) observe(event);
+        },
+      });
+      try {
+        await made.runtime.start();
+        return made;
+      } catch (fault) {
+        made.close();
+        await made.sink.close();
+        throw fault;
+      }
+    };
+    let archiver: Awaited<ReturnType<typeof open>> | undefined;
+    archiver = await start(
+      'consumer',
+      () => untilReached(service, 'Kafka', open),
+      async ({ runtime, close }) => {
+        await runtime.stop();
+        close();
+      },
+    );
+    const { runtime, sink } = archiver;
+    figures.watch(GROUP.name, runtime);
+    health.set('consumer', () => runtimeHealth(runtime));
+    health.set('lake', () => archiveHealth(sink.views()));
+    runtime.finished.catch((fault: unknown) => fail(fault instanceof Error ? fault : new Error(String(fault))));
+  },
+});

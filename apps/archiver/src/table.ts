@@ -1,0 +1,23 @@
+import type { QueryResult } from '@tailrace/lake';
+
+const MAX_CELL = 80;
+
+function cell(value: unknown): string {
+  const text = value === null || value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+  const oneLine = text.replaceAll(/\s+/g, ' ');
+  return oneLine.length > MAX_CELL ? `${oneLine.slice(0, MAX_CELL - 1)}…` : oneLine;
+}
+
+/** A result as aligned columns under their names. */
+export function tableLines({ columns, rows }: QueryResult): string[] {
+  const cells = [columns, ...rows.map((row) => columns.map((name) => cell(row[name])))];
+  const widths = columns.map((_, i) => Math.max(...cells.map((line) => line[i]?.length ?? 0)));
+  const lines = cells.map((line) =>
+    line
+      .map((text, i) => text.padEnd(widths[i] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  const rule = widths.map((width) => '-'.repeat(width)).join('  ');
+  return [lines[0] ?? '', rule, ...lines.slice(1), `(${rows.length} ${rows.length === 1 ? 'row' : 'rows'})`];
+}

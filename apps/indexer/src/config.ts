@@ -1,0 +1,54 @@
+import {
+  bytes,
+  type ConfigOf,
+  kafkaVariables,
+  loadConfig,
+  milliseconds,
+  opensearchVariables,
+  serviceVariables,
+  type VariableTable,
+  wholeNumber,
+} from '@tailrace/service';
+
+const MIB = 1024 * 1024;
+
+/** Every setting of the indexer. */
+export const indexerVariables = {
+  service: serviceVariables,
+  kafka: kafkaVariables,
+  opensearch: opensearchVariables,
+  shards: {
+    name: 'INDEX_SHARDS',
+    about: 'Primary shards of each daily index. Counts for indices that are made from now on.',
+    format: wholeNumber(1, 1024),
+    need: { default: '1' },
+  },
+  replicas: {
+    name: 'INDEX_REPLICAS',
+    about: 'Copies of each shard beside the primary one; 0 on a single node. Counts for indices that are made from now on.',
+    format: wholeNumber(0, 100),
+    need: { default: '1' },
+  },
+  retentionDays: {
+    name: 'INDEX_RETENTION_DAYS',
+    about: 'Records of a day further back than this are skipped and counted, whichever way they came.',
+    format: wholeNumber(1, 36_500),
+    need: { default: '14' },
+  },
+  maxBulkBytes: {
+    name: 'INDEX_MAX_BULK_BYTES',
+    about: 'The largest bulk that is sent. OpenSearch refuses for ever what is above a tenth of its heap.',
+    format: bytes(MIB, 10 * MIB),
+    need: { default: String(8 * MIB) },
+  },
+  maxAgeMs: {
+    name: 'INDEX_MAX_AGE_MS',
+    about: 'How long a record may wait for others before its bulk is sent.',
+    format: milliseconds(10, 60_000),
+    need: { default: '500' },
+  },
+} as const satisfies VariableTable;
+
+export type IndexerConfig = ConfigOf<typeof indexerVariables>;
+
+export const readIndexerConfig = (): IndexerConfig => loadConfig(indexerVariables, process.env);

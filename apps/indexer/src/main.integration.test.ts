@@ -1,0 +1,88 @@
+import { generateEvents, keyOf, SERVICE_EVENTS_TOPIC, serviceEventHeaders, topicsFor } from '@tailrace/events';
+import { connectAdmin, connectPublisher, type KafkaSettings, type Publisher, planTopics } from '@tailrace/kafka-kit';
+import { endpointsFromEnvironment } from '@tailrace/stack';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { SearchClient } from './search-client.ts';
+import { killIndexers, runIndexer } from './testing/indexer-process.ts';
+
+const endpoints = endpointsFromEnvironment();
+const kafka: KafkaSettings = { bootstrapServers: endpoints.kafkaBootstrapServers, clientId: 'indexer-test', securityProtocol: 'plaintext' };
+const search = new SearchClient({ url: endpoints.opensearchUrl });
+const mark = `mark-${process.pid}-${Date.now()}`;
+let publisher: Publisher;
+
+beforeAll(async () => {
+  const specs = topicsFor('local').filter(({ name }) => name === SERVICE_EVENTS_TOPIC);
+  const admin = await connectAdmin(kafka);
+  await admin.apply(planTopics(specs, await admin.readTopics([SERVICE_EVENTS_TOPIC])));
+  await admin.close();
+  publisher = await connectPublisher(kafka, { producers: 1, maxInFlightBytes: 10_000_000, log: () => {} });
+});
+afterEach(() => killIndexers());
+afterAll(async () => {
+  await publisher.close(5000);
+  await search.close();
+});
+
+/** Puts so many events of this test into the topic, and waits for their acks. */
+async function publish(count: number): Promise<void> {
+  const events = generateEvents({ seed: 7, nowMs: Date.now });
+  const records = Array.from({ length: count }, () => {
+    const event = { ...events.next().value, attributes: { mark } };
+    return { topic: SERVICE_EVENTS_TOPIC, key: keyOf(event), value: Buffer.from(JSON.stringify(event)), headers: serviceEventHeaders };
+  });
+  const fates = await publisher.publish(records, { deadlineMs: 10_000 });
+  expect(new Set(fates.map((fate) => fate.kind))).toEqual(new Set(['acknowledged']));
+}
+
+async function indexed(): Promise<number> {
+  await search.request({ method: 'POST', path: `/${SERVICE_EVENTS_TOPIC}/_refresh`, query: { ignore_unavailable: 'true' } });
+  const path = `/${SERVICE_EVENTS_TOPIC}/_count`;
+  const { body } = await search.request({
+    method: 'POST',
+    path,
+    query: { ignore_unavailable: 'true' },
+    json: { query: { term: { 'attributes.mark': mark } } },
+  });
+  return (body as { readonly count?: number }).count ?? 0;
+}
+
+const untilIndexed = (count: number) => vi.waitFor(async () => expect(await indexed()).toBe(count), { timeout: 60_000, interval: 200 });
+
+test('every record is a document once, also over a kill -9 in the middle of the work, and a stop leaves nothing to read again', async () => {
+  const first = runIndexer();
+  await first.said('"msg":"ready"');
+  await publish(500);
+  await untilIndexed(500);
+  await publish(2000);
+  await vi.waitFor(async () => expect(await indexed()).toBeGreaterThan(500), { timeout: 30_000, interval: 20 });
+  first.kill('SIGKILL');
+  await first.exit();
+  await publish(100);
+  const second = runIndexer();
+  await untilIndexed(2600);
+  expect(await (await fetch(`${second.url()}/readyz`)).json()).toMatchObject({ state: 'ok' });
+  expect(await (await fetch(`${second.url()}/metrics`)).text()).toContain('tailrace_indexer_fallback_documents_total 0');
+  second.kill('SIGTERM');
+  expect(await second.exit()).toBe(0);
+  const admin = await connectAdmin(kafka);
+  const lags = await admin.groupLag('indexer', [SERVICE_EVENTS_TOPIC]);
+  await admin.close();
+  expect(lags.map(({ partition, lag }) => [partition, lag])).toEqual(lags.map(({ partition }) => [partition, 0]));
+});
+
+test('a server that is away at the start is waited for, and a stop ends the waiting', async () => {
+  const indexer = runIndexer({ OPENSEARCH_URL: 'http://127.0.0.1:9' });
+  await indexer.said('OpenSearch can not be reached yet');
+  const answer = await fetch(`${indexer.url()}/readyz`);
+  expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining('OpenSearch was not reached yet: ')]);
+  indexer.kill('SIGTERM');
+  expect(await indexer.exit()).toBe(0);
+});
+
+test('wrong settings are all named at once, with exit code 2', async () => {
+  const indexer = runIndexer({ OPENSEARCH_URL: 'localhost', INDEX_RETENTION_DAYS: '0', INDEX_MAX_BULK_BYTES: 'much' });
+  expect(await indexer.exit()).toBe(2);
+  const said = indexer.errors.join('\n');
+  for (const name of ['OPENSEARCH_URL', 'INDEX_RETENTION_DAYS', 'INDEX_MAX_BULK_BYTES']) expect(said).toContain(name);
+});

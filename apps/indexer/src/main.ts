@@ -1,0 +1,116 @@
+import { groupNamed, streams, topicsFor } from '@tailrace/events';
+import {
+  type ConsumerRuntime,
+  ContractError,
+  checkTopics,
+  createConsumerRuntime,
+  createNativeConsumer,
+  DEFAULT_BACKOFF,
+  runtimeHealth,
+  runtimeLog,
+  runtimeMetrics,
+  systemClock,
+} from '@tailrace/kafka-kit';
+import { Counter, runService } from '@tailrace/service';
+import { type IndexerConfig, readIndexerConfig } from './config.ts';
+import { DailyIndices } from './daily-indices.ts';
+import { IncarnationGate } from './incarnation-gate.ts';
+import { IndexSink } from './index-sink.ts';
+import { SearchClient } from './search-client.ts';
+import { untilReached } from './until-reached.ts';
+
+/** The stream that is indexed; the alias and the indices bear its name. */
+const STREAM = 'service-events';
+const GROUP = groupNamed('indexer');
+const MIB = 1024 * 1024;
+const LOOKUP_TIMEOUT_MS = 10_000;
+const MAX_POLL_INTERVAL_MS = 300_000;
+/** Kept of the time for a stop for what comes behind the runtime. */
+const STOP_RESERVE_SHARE = 0.2;
+
+await runService({
+  name: GROUP.name,
+  config: readIndexerConfig,
+  async start({ start, log, health, metrics, signal, name, fail }, config) {
+    const kafka = { ...config.kafka, clientId: name };
+    const topics = streams[STREAM] ?? [];
+    const client = await start(
+      'opensearch',
+      () => new SearchClient(config.opensearch),
+      (open) => open.close(),
+    );
+    const indices = new DailyIndices(client, { name: STREAM, shards: config.shards, replicas: config.replicas });
+    const attempts = (what: string) => ({
+      what,
+      log,
+      signal,
+      setHealth: (check: Parameters<typeof health.set>[1]) => health.set(what, check),
+    });
+    await untilReached(attempts('OpenSearch'), () => indices.putTemplate(signal));
+    const used = topicsFor(config.service.topicProfile).filter((topic) => topics.includes(topic.name));
+    const check = () => checkTopics(kafka, used, config.service.contract, (sentence) => log.warn(sentence));
+    await untilReached({ ...attempts('Kafka'), isFinal: (fault) => fault instanceof ContractError }, check);
+
+    const fallbacks = new Counter({
+      name: 'tailrace_indexer_fallback_documents_total',
+      help: 'Events that OpenSearch refused as they are, and that were indexed by their typed fields.',
+      registers: [metrics],
+    });
+    const figures = runtimeMetrics(metrics);
+    const observers = [figures.observer(GROUP.name), runtimeLog(log)];
+    const open = async (): Promise<ConsumerRuntime> => {
+      const broker = createNativeConsumer(kafka, {
+        group: GROUP.name,
+        protocol: { kind: 'consumer' },
+        maxPollIntervalMs: MAX_POLL_INTERVAL_MS,
+      });
+      const sink = new IndexSink(
+        { indexName: STREAM, retentionDays: config.retentionDays, maxBulkBytes: config.maxBulkBytes },
+        {
+          client,
+          indices,
+          incarnations: new IncarnationGate((topic) => broker.incarnation(topic, LOOKUP_TIMEOUT_MS)),
+          nowMs: Date.now,
+          onFallback: (detail) => {
+            fallbacks.inc();
+            log.debug({ detail }, 'an event was indexed by its typed fields only');
+          },
+        },
+      );
+      const runtime = createConsumerRuntime(
+        { ...runtimeOptions(config), group: GROUP.name, topics, sink, start: GROUP.start },
+        {
+          broker,
+          clock: systemClock,
+          observe: (event) => {
+            for (const observe of observers) observe(event);
+          },
+        },
+      );
+      await runtime.start();
+      return runtime;
+    };
+    const runtime = await start(
+      'consumer',
+      () => untilReached(attempts('Kafka'), open),
+      async (running) => {
+        await running.stop();
+      },
+    );
+    figures.watch(GROUP.name, runtime);
+    health.set('consumer', () => runtimeHealth(runtime));
+    runtime.finished.catch((fault: unknown) => fail(fault instanceof Error ? fault : new Error(String(fault))));
+  },
+});
+
+function runtimeOptions({ maxAgeMs, service }: IndexerConfig) {
+  const stopMs = Math.floor(service.stopTimeoutMs * (1 - STOP_RESERVE_SHARE));
+  return {
+    batch: { maxRecords: 10_000, maxBytes: 4 * MIB, maxAgeMs },
+    // Documents are written under ids, so the order of two bulks does not matter: one is built while the other is on its way.
+    inFlightPerLane: 2,
+    buffer: { pauseAtBytes: 64 * MIB, resumeAtBytes: 32 * MIB },
+    backoff: DEFAULT_BACKOFF,
+    drain: { revokeMs: Math.min(10_000, stopMs), stopMs },
+  };
+}

@@ -1,0 +1,125 @@
+import { connect, createServer, type Socket } from 'node:net';
+import { afterAll, describe, expect, it } from 'vitest';
+import { DailyIndices, indexOfDay } from './daily-indices.ts';
+import { IncarnationGate } from './incarnation-gate.ts';
+import { IndexSink } from './index-sink.ts';
+import { NoAnswer, SearchClient, SearchRefusal } from './search-client.ts';
+import { batchOf } from './testing/batch.ts';
+import { testSearch } from './testing/search.ts';
+
+const T = '"timestamp":"2026-01-31T23:59:59.5Z","service":"web"';
+const search = testSearch();
+const line = await wire(search.url);
+const client = new SearchClient({ url: line.url });
+const indices = new DailyIndices(client, { name: search.name, shards: 1, replicas: 0 });
+const sink = new IndexSink(
+  { indexName: search.name, retentionDays: 14, maxBulkBytes: 1_000_000 },
+  { client, indices, incarnations: new IncarnationGate(async () => 'AbCd-_12'), nowMs: Date.now },
+);
+const write = (values: readonly string[], signal = new AbortController().signal) =>
+  sink.write(batchOf(values.map((value) => ({ value }))), signal);
+const today = indexOfDay(search.name, Date.now());
+
+afterAll(async () => {
+  await client.close();
+  line.end();
+  await search.remove();
+});
+
+/** A wire to the real server that can be cut, and held so that nothing passes. */
+async function wire(target: string) {
+  const { hostname, port } = new URL(target);
+  const open = new Set<Socket>();
+  let state: 'through' | 'cut' | 'held' = 'through';
+  const server = createServer((near) => {
+    if (state === 'cut') {
+      near.destroy();
+      return;
+    }
+    const far = connect(Number(port), hostname);
+    for (const socket of [near, far]) {
+      open.add(socket);
+      // A cut shows as an error on both ends: that is what it is for.
+      socket.on('error', () => {});
+      socket.on('close', () => open.delete(socket));
+    }
+    near.on('data', (bytes) => state !== 'held' && far.write(bytes));
+    far.on('data', (bytes) => near.write(bytes));
+    near.on('close', () => far.destroy());
+    far.on('close', () => near.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const hang = () => {
+    for (const socket of open) socket.destroy();
+  };
+  return {
+    url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`,
+    cut() {
+      state = 'cut';
+      hang();
+    },
+    hold() {
+      state = 'held';
+    },
+    mend() {
+      state = 'through';
+      hang();
+    },
+    end() {
+      hang();
+      server.close();
+    },
+  };
+}
+
+describe('an outage', () => {
+  it('is thrown, never an outcome, and the same batch goes through when it is over', async () => {
+    line.cut();
+    await expect(write([`{${T}}`])).rejects.toThrow(NoAnswer);
+    line.mend();
+    expect(await write([`{${T}}`])).toEqual([{ kind: 'stored' }]);
+    line.cut();
+    await expect(write([`{${T}}`, 'not json'])).rejects.toThrow('OpenSearch gave no answer');
+    line.mend();
+    expect(await write([`{${T}}`, 'not json'])).toMatchObject([{ kind: 'stored' }, { kind: 'dead', reason: 'not-json' }]);
+    expect((await search.documents(3)).size).toBe(1);
+  });
+
+  it('ends at once for a lane that is given up', async () => {
+    line.hold();
+    const giveUp = new AbortController();
+    const writing = write([`{${T}}`], giveUp.signal);
+    setImmediate(() => giveUp.abort());
+    await expect(writing).rejects.toThrow(NoAnswer);
+    line.mend();
+  });
+
+  it('is a blocked index: every record waits, and the sentence says which', async () => {
+    await search.client.demand({ method: 'PUT', path: `/${today}/_settings`, json: { 'index.blocks.write': true } });
+    await expect(write([`{${T}}`])).rejects.toThrow(SearchRefusal);
+    await expect(write([`{${T}}`])).rejects.toThrow(`refuses writes to ${today} with 403: cluster_block_exception`);
+    await search.client.demand({ method: 'PUT', path: `/${today}/_settings`, json: { 'index.blocks.write': null } });
+    expect(await write([`{${T}}`])).toEqual([{ kind: 'stored' }]);
+  });
+});
+
+describe('an index that somebody deleted', () => {
+  it('is made anew from the template, and the record is written by the next try', async () => {
+    await search.client.demand({
+      method: 'PUT',
+      path: '/_cluster/settings',
+      json: { transient: { 'action.auto_create_index': `-${search.name}*,+*` } },
+    });
+    try {
+      await search.client.demand({ method: 'DELETE', path: `/${today}` });
+      await search.client.demand({ method: 'DELETE', path: `/_index_template/${search.name}` });
+      expect(await write([`{${T}}`])).toMatchObject([{ kind: 'retry', reason: 'missing-index' }]);
+      expect(await write([`{${T}}`])).toEqual([{ kind: 'stored' }]);
+      const made = await search.client.demand({ method: 'GET', path: `/${today}/_mapping` });
+      expect(made).toMatchObject({ [today]: { mappings: { dynamic: 'false' } } });
+    } finally {
+      await search.client.demand({ method: 'PUT', path: '/_cluster/settings', json: { transient: { 'action.auto_create_index': null } } });
+    }
+  });
+});
