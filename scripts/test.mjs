@@ -15,10 +15,11 @@ await runScript(async ({ env, signal, print }) => {
   await bootstrap({ env, signal, print });
   rmSync(RESULTS, { recursive: true, force: true });
   const run = { cwd: ROOT, env: { ...env, TURBO_TELEMETRY_DISABLED: '1', TURBO_NO_UPDATE_NOTIFIER: '1' }, signal };
-  const unit = await runGuarded(TURBO, ['run', 'test:unit'], run);
+  // --continue: a package that fails must not hide what the others have to say.
+  const unit = await runGuarded(TURBO, ['run', 'test:unit', 'test:scripts', '--concurrency=2', '--continue'], run);
   const integration = await runGuarded(
     process.execPath,
-    [join(ROOT, 'packages/stack/dist/cli.js'), '--', TURBO, 'run', 'test:integration', '--concurrency=1'],
+    [join(ROOT, 'packages/stack/dist/cli.js'), '--', TURBO, 'run', 'test:integration', '--concurrency=1', '--continue'],
     run,
   );
   const { passed, failed } = sumResults(readResults(RESULTS));

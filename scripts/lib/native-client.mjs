@@ -32,6 +32,8 @@ function thisMachine() {
 
 function libcFamily() {
   if (process.platform !== 'linux') return 'system';
+  // With it the report asks the name server about every open connection.
+  Object.assign(process.report, { excludeNetwork: true });
   const report = /** @type {{ header?: { glibcVersionRuntime?: string } }} */ (/** @type {unknown} */ (process.report.getReport()));
   return report.header?.glibcVersionRuntime === undefined ? 'musl' : 'glibc';
 }

@@ -3,6 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runStep } from '../../packages/stack/src/toolchain/processes.mjs';
 
+/** With npm's own waits a machine without a network is told so after more than two minutes. */
+const RETRIES = ['--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=10000'];
+
 /**
  * @typedef {{ version?: string, integrity?: string, link?: boolean, optional?: boolean, resolved?: string }} LockedPackage
  * @typedef {{ packages?: Record<string, LockedPackage> }} Lock
@@ -40,12 +43,16 @@ export async function installPackages({ root, env, signal, logs, steps }) {
   if (lock !== undefined && installed !== undefined && isInstalled(lock, installed)) return;
   await steps.step('installing the npm packages', () =>
     // --include=dev: with NODE_ENV=production in the environment the compiler would be left out.
-    runStep('Installing the npm packages', ...npm(env, ['ci', '--ignore-scripts', '--include=dev', '--no-audit', '--no-fund']), {
-      cwd: root,
-      env,
-      signal,
-      logFile: join(logs, 'npm.log'),
-    }),
+    runStep(
+      'Installing the npm packages',
+      ...npm(env, ['ci', '--ignore-scripts', '--include=dev', '--no-audit', '--no-fund', ...RETRIES]),
+      {
+        cwd: root,
+        env,
+        signal,
+        logFile: join(logs, 'npm.log'),
+      },
+    ),
   );
 }
 

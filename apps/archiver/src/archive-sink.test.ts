@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { STORED } from '@tailrace/kafka-kit';
-import { auditLake, type DataEntry, dataKey } from '@tailrace/lake';
+import { auditLake, type DataEntry, dataKey, StoreError } from '@tailrace/lake';
 import { MemoryStore } from '@tailrace/lake/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { rawBytes } from './batch-records.ts';
@@ -155,6 +155,7 @@ describe('the archive sink', () => {
       if (operation === 'put' && key.endsWith('.parquet')) {
         claimed++;
         await block;
+        if (claimed === 1) throw new StoreError('the answer was lost');
       }
     });
     const w = await open({ store, rotation: { maxRows: 5 }, idleMs: 60_000 });
@@ -180,6 +181,17 @@ describe('the archive sink', () => {
     expect(await w.spooled()).toEqual([]);
     expect(w.sink.views()).toEqual([]);
     await expect(w.sink.write(batchOf(logRecords(12, 13)), signal)).rejects.toThrow(Abandoned);
+  });
+
+  it('answers a batch when the object of its last record stands, and not one before', async () => {
+    const w = await open({ rotation: { maxRows: 5 }, idleMs: 60_000 });
+    await w.sink.assign(laneOf());
+    const across = w.sink.write(batchOf(logRecords(0, 6)), signal);
+    const behind = w.sink.write(batchOf(logRecords(6, 7)), signal);
+    await vi.waitFor(() => expect(w.seen('object-stored')).toHaveLength(1));
+    expect([await settled(across), await settled(behind)]).toEqual(['pending', 'pending']);
+    await w.sink.flush('stop', [CHAIN]);
+    expect([await settled(across), await settled(behind)]).toEqual(['resolved', 'resolved']);
   });
 
   it('on a stop makes an object of what is open', async () => {

@@ -37,18 +37,26 @@ export interface ArchiverPorts {
   readonly observeRuntime: (event: RuntimeEvent) => void;
 }
 
+/** Which topics are read, as which group. */
+export interface Membership {
+  readonly group: string;
+  readonly topics: readonly string[];
+}
+
+const MEMBERSHIP: Membership = { group: GROUP.name, topics: streams[STREAM] ?? [] };
+
 /** The archiver's sink and the group member that feeds it; nothing happens before `runtime.start()`. `close` ends what is beside them. */
-export function createArchiver(config: ArchiverConfig, ports: ArchiverPorts) {
+export function createArchiver(config: ArchiverConfig, ports: ArchiverPorts, { group, topics }: Membership = MEMBERSHIP) {
   const kafka = { ...config.kafka, clientId: GROUP.name };
   const { store, database, spool } = ports;
   const identity = new TopicIdentity(kafka);
-  const consumer = (group: string) =>
-    createNativeConsumer(kafka, { group, protocol: { kind: 'consumer' }, maxPollIntervalMs: MAX_POLL_INTERVAL_MS });
+  const consumer = (name: string) =>
+    createNativeConsumer(kafka, { group: name, protocol: { kind: 'consumer' }, maxPollIntervalMs: MAX_POLL_INTERVAL_MS });
   const sink = new ArchiveSink(
     {
       repair: {
         ledger: new Ledger(store, lakeLayout(config.s3)),
-        readLog: logRangeReader(() => consumer(`${GROUP.name}.repair`)),
+        readLog: logRangeReader(() => consumer(`${group}.repair`)),
         makeObject: objectMaker(database, spool.folder),
       },
       database,
@@ -60,13 +68,13 @@ export function createArchiver(config: ArchiverConfig, ports: ArchiverPorts) {
       disbeliefMs: DISBELIEF_MS,
       observe: ports.observeArchive,
     },
-    { rotation: ROTATION, idleMs: config.idleMs },
+    { rotation: { ...ROTATION, maxRecordTimeMs: config.maxRecordTimeMs }, idleMs: config.idleMs },
   );
   const stopMs = Math.floor(config.service.stopTimeoutMs * (1 - STOP_RESERVE_SHARE));
   const runtime = createConsumerRuntime(
     {
-      group: GROUP.name,
-      topics: streams[STREAM] ?? [],
+      group,
+      topics,
       sink,
       start: GROUP.start,
       // Small enough that taking one in keeps the event loop for a few tens of milliseconds at most.
@@ -76,7 +84,7 @@ export function createArchiver(config: ArchiverConfig, ports: ArchiverPorts) {
       backoff: DEFAULT_BACKOFF,
       drain: { revokeMs: Math.min(20_000, stopMs), stopMs },
     },
-    { broker: consumer(GROUP.name), clock: systemClock, observe: ports.observeRuntime },
+    { broker: consumer(group), clock: systemClock, observe: ports.observeRuntime },
   );
   return { sink, runtime, close: () => identity.close() };
 }

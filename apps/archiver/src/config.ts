@@ -10,6 +10,7 @@ import {
   type VariableTable,
   wholeNumber,
 } from '@tailrace/service';
+import { ROTATION } from './rotation.ts';
 
 /** Every setting of the archiver. */
 export const archiverVariables = {
@@ -21,6 +22,12 @@ export const archiverVariables = {
     about: 'An object that took in no record for so long is closed and written.',
     format: milliseconds(100, 3_600_000),
     need: { default: '60000' },
+  },
+  maxRecordTimeMs: {
+    name: 'ARCHIVER_MAX_RECORD_TIME_MS',
+    about: 'The span of arrival times that one object holds at most; a shorter one makes more and smaller objects.',
+    format: milliseconds(1000, 3_600_000),
+    need: { default: String(ROTATION.maxRecordTimeMs) },
   },
   dataFolder: {
     name: 'ARCHIVER_DATA_DIR',

@@ -20,7 +20,7 @@ export function auditLines(report: AuditReport, lake: string): string[] {
   if (partitions.length === 0 && findings.length === 0) return [`The lake in ${lake} is empty: nothing was archived there yet.`];
   const sum = (of: (each: AuditReport['partitions'][number]) => number): number => partitions.reduce((total, each) => total + of(each), 0);
   const lines = [
-    `${partitions.length} partitions, ${sum(({ rows }) => rows)} rows in ${sum(({ objects }) => objects)} objects, ${(sum(({ bytes }) => bytes) / MIB).toFixed(1)} MiB.`,
+    `${partitions.length} ${partitions.length === 1 ? 'partition' : 'partitions'}, ${sum(({ rows }) => rows)} rows in ${sum(({ objects }) => objects)} objects, ${(sum(({ bytes }) => bytes) / MIB).toFixed(1)} MiB.`,
   ];
   for (const each of partitions) {
     if (each.beforeArchive.length > 0)

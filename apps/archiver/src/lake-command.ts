@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { auditLake, Database, fetchObjects, Ledger, listDataObjects, queryFiles, S3Store } from '@tailrace/lake';
 import { ConfigError } from '@tailrace/service';
 import { Command, CommanderError, Option } from 'commander';
@@ -8,6 +5,7 @@ import { readLakeConfig } from './config.ts';
 import { auditLines } from './lake-audit.ts';
 import { lakeLayout } from './lake-layout.ts';
 import { tableLines } from './table.ts';
+import { inTemporaryFolder } from './temporary-folder.ts';
 
 /** 0 good, 1 a finding or failed work, 2 wrong use. */
 export const EXIT = { good: 0, finding: 1, failed: 1, wrongUse: 2 } as const;
@@ -74,16 +72,16 @@ async function query(sql: string, json: boolean, terminal: Terminal): Promise<vo
   await withStore(async (store, layout) => {
     const objects = await listDataObjects(store, layout);
     const bytes = objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-    const folder = await mkdtemp(join(tmpdir(), 'tailrace-query-'));
-    const database = await Database.open({ threads: 2, tempFolder: folder });
-    try {
-      terminal.note(`fetching ${objects.length} objects, ${(bytes / MIB).toFixed(1)} MiB\n`);
-      const result = await queryFiles(database, await fetchObjects(store, objects, folder), sql);
-      terminal.out(json ? `${JSON.stringify(result)}\n` : `${tableLines(result).join('\n')}\n`);
-    } finally {
-      database.close();
-      await rm(folder, { recursive: true });
-    }
+    terminal.note(`fetching ${objects.length} ${objects.length === 1 ? 'object' : 'objects'}, ${(bytes / MIB).toFixed(1)} MiB\n`);
+    const result = await inTemporaryFolder(async (folder) => {
+      const database = await Database.open({ threads: 2, tempFolder: folder });
+      try {
+        return await queryFiles(database, await fetchObjects(store, objects, folder), sql);
+      } finally {
+        database.close();
+      }
+    });
+    terminal.out(json ? `${JSON.stringify(result)}\n` : `${tableLines(result).join('\n')}\n`);
   });
 }
 

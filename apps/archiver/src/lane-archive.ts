@@ -212,7 +212,7 @@ export class LaneArchive {
   }
 
   #pump(): void {
-    if (this.#storing !== undefined || this.#closed.length === 0 || this.#gone !== undefined) return;
+    if (this.#storing !== undefined || this.#closed.length === 0 || this.#gone !== undefined || this.#revoked.signal.aborted) return;
     this.#storing = this.#storeAll().finally(() => {
       this.#storing = undefined;
       // An object that was closed after the last look would otherwise wait for the next one.

@@ -33,7 +33,7 @@ await runService({
     );
     await untilReached(
       service,
-      'the store',
+      'S3',
       () => provePutIfAbsent(store, lakeLayout(config.s3)),
       (fault) => fault instanceof PutIfAbsentIgnored,
     );

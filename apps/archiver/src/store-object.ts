@@ -63,7 +63,7 @@ export async function storeObject(
   const { observe } = ports;
   let at = end;
   while (at < object.next) {
-    const range = { first: object.first, next: object.next };
+    const range = { first: Math.max(object.first, at), next: object.next };
     const path = ports.spool.parquetPath();
     const startedMs = ports.clock.nowMs();
     progress.claimed = false;
@@ -114,6 +114,8 @@ async function again<T>(ports: ArchivePorts, chain: ChainId, step: Step, progres
     try {
       return await work();
     } catch (cause) {
+      // Not a fault of the moment: no attempt will find the old topic again.
+      if (cause instanceof TopicMadeAnew) throw cause;
       ports.observe({ kind: 'step-failed', chain, step, attempts, cause });
     }
     await ports.clock.sleep(backoffMs(ports.backoff, attempts - 1), progress.claimed ? progress.all : progress.unclaimed);

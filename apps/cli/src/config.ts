@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
+import type { TopicProfile } from '@tailrace/events';
 import type { KafkaSettings } from '@tailrace/kafka-kit';
-import { ConfigError, kafkaVariables, loadConfig } from '@tailrace/service';
+import { ConfigError, kafkaVariables, loadConfig, serviceVariables } from '@tailrace/service';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -8,6 +9,11 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export function commandEnvironment(endpointsFile: string | undefined): Environment {
   if (endpointsFile === undefined) return process.env;
   return { ...process.env, ...readEndpoints(endpointsFile) };
+}
+
+/** How many copies the topics are declared with: what was asked for, else what the environment says, as for the services. Throws ConfigError. */
+export function topicProfile(asked: TopicProfile | undefined, environment: Environment): TopicProfile {
+  return asked ?? loadConfig({ profile: serviceVariables.topicProfile }, environment).profile;
 }
 
 /** The Kafka settings that the environment names. Throws ConfigError. */

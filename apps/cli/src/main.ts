@@ -1,7 +1,8 @@
+import type { TopicProfile } from '@tailrace/events';
 import { type ClusterAdmin, connectAdmin } from '@tailrace/kafka-kit';
 import { ConfigError } from '@tailrace/service';
 import { Command, CommanderError, Option } from 'commander';
-import { commandEnvironment, kafkaSettings } from './config.ts';
+import { commandEnvironment, kafkaSettings, topicProfile } from './config.ts';
 import { lagCommand } from './group.ts';
 import { createOutput, EXIT, type Output } from './output.ts';
 import { applyCommand, planCommand } from './topics.ts';
@@ -25,6 +26,10 @@ export async function main(argv: readonly string[]): Promise<number> {
     process.stderr.write(`${sentence(error)}\n`);
     return error instanceof ConfigError ? EXIT.wrongUse : EXIT.failed;
   }
+}
+
+interface ProfileOptions extends CommonOptions {
+  readonly profile?: TopicProfile;
 }
 
 function buildProgram(done: (code: number) => void): Command {
@@ -51,7 +56,11 @@ function buildProgram(done: (code: number) => void): Command {
     }
   };
   const profile = (): Option =>
-    new Option('--profile <name>', 'one broker or a cluster of three or more').choices(['local', 'cluster']).default('cluster');
+    new Option('--profile <name>', 'one broker or a cluster of three or more (default: TAILRACE_TOPIC_PROFILE, else cluster)').choices([
+      'local',
+      'cluster',
+    ]);
+  const profileFor = (options: ProfileOptions): TopicProfile => topicProfile(options.profile, commandEnvironment(endpoints()));
   const json = (): Option => new Option('--json', 'print one JSON object');
 
   const topics = noun(program, 'topics', 'Hold the cluster’s topics against their declarations.');
@@ -60,14 +69,14 @@ function buildProgram(done: (code: number) => void): Command {
     .description('show what differs; exit code 1 when something does')
     .addOption(profile())
     .addOption(json())
-    .action((options) => withAdmin(options, (admin, output) => planCommand(admin, options.profile, output)));
+    .action((options) => withAdmin(options, (admin, output) => planCommand(admin, profileFor(options), output)));
   topics
     .command('apply')
     .description('make topics and set settings; partition counts and replicas are never changed')
     .addOption(profile())
     .option('--dry-run', 'change nothing')
     .addOption(json())
-    .action((options) => withAdmin(options, (admin, output) => applyCommand(admin, options.profile, options.dryRun === true, output)));
+    .action((options) => withAdmin(options, (admin, output) => applyCommand(admin, profileFor(options), options.dryRun === true, output)));
 
   noun(program, 'group', 'Look at consumer groups.')
     .command('lag')

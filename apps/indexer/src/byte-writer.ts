@@ -3,8 +3,8 @@ const CR = 13;
 const SPACE = 32;
 
 /**
- * A growing buffer of bytes. It is written a few times per record on the hot path: short pieces are moved by the engine's own
- * `set` and `copyWithin`, since a call into Node's native code costs more than the piece.
+ * A growing buffer of bytes. Bytes are moved by the engine's own `set`: on the hot path a call into Node's native code costs more
+ * than the piece.
  */
 export class ByteWriter {
   #buffer: Buffer;
@@ -42,27 +42,22 @@ export class ByteWriter {
     this.#length += source.length;
   }
 
-  /** Appends again what stands at `[start, end)`. */
-  repeat(start: number, end: number): void {
+  /** Appends `source[start, end)`. */
+  copyRange(source: Buffer, start: number, end: number): void {
     this.#reserve(end - start);
-    this.#buffer.copyWithin(this.#length, start, end);
+    source.copy(this.#buffer, this.#length, start, end);
     this.#length += end - start;
   }
 
-  /** Puts ASCII text in place of what stands at `at`. */
-  overwrite(at: number, text: string): void {
-    for (let i = 0; i < text.length; i++) this.#buffer[at + i] = text.charCodeAt(i);
+  /** Appends one byte. */
+  byte(value: number): void {
+    this.#reserve(1);
+    this.#buffer[this.#length++] = value;
   }
 
   /** Puts one byte in place of the one at `at`. */
   overwriteByte(at: number, byte: number): void {
     this.#buffer[at] = byte;
-  }
-
-  /** Appends a line feed. */
-  endLine(): void {
-    this.#reserve(1);
-    this.#buffer[this.#length++] = LF;
   }
 
   /** Makes spaces of the line ends from `start` on: in valid JSON they stand only between tokens, and in a bulk they would end the item. */

@@ -52,3 +52,6 @@ export const indexerVariables = {
 export type IndexerConfig = ConfigOf<typeof indexerVariables>;
 
 export const readIndexerConfig = (): IndexerConfig => loadConfig(indexerVariables, process.env);
+
+/** Set by who wants the generated page written instead of compared. */
+export const updateDocs = process.env.UPDATE_DOCS === '1';

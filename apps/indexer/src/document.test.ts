@@ -82,6 +82,20 @@ describe('writeDocument', () => {
     expect(documentOf(' { } ')).toBe(`${START}}`);
   });
 
+  it('sends nothing that is nested too deeply, which some servers never answer', () => {
+    const nested = (levels: number) => `{${T},"service":"s","x":${'['.repeat(levels - 1)}1${']'.repeat(levels - 1)}}`;
+    expect(JSON.parse(documentOf(nested(100)) ?? '')).toHaveProperty('attributes.x');
+    expect(JSON.parse(documentOf(nested(101)) ?? '')).toMatchObject({
+      service: 's',
+      event_raw: nested(101),
+      raw_reason: 'nested deeper than 100 levels',
+    });
+    expect(badness(`{${T},"service":${'{"a":'.repeat(200)}1${'}'.repeat(200)}}`)).toEqual({
+      reason: 'invalid-field',
+      detail: 'service must be a string',
+    });
+  });
+
   it.each([
     [null, 'no-value'],
     ['', 'not-json'],

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { isInstant, type Member, objectMembers, parseInstant, serviceEventFields, validateEvent } from '@tailrace/events';
+import { isInstant, type Member, objectMembers, parseInstant, serviceEventFields, validateEvent, valueStartOf } from '@tailrace/events';
 import type { ByteWriter } from './byte-writer.ts';
 
 /** Why a record's value can not become a document: a short fixed word, and a sentence for people. */
@@ -14,39 +14,77 @@ const knownNames: ReadonlySet<string> = new Set(serviceEventFields.map((field) =
 const OPENING_BRACE = 0x7b;
 const COMMA = 0x2c;
 
-/** The zones that OpenSearch knows. */
-const ZONE = /(Z|[+-](0\d|1[0-7]):\d\d|[+-]18:00)$/;
+const UPPER_T = 0x54;
+const UPPER_Z = 0x5a;
+const DIGIT_6 = 0x36;
+
+/** The zones beside Z that OpenSearch knows. */
+const ZONE = /[+-]((0\d|1[0-7]):\d\d|18:00)$/;
 
 /** Whether OpenSearch's `strict_date_optional_time` reads an instant as it stands: it knows no lower case, no second 60 and no zone beyond 18 hours. */
 function isIndexable(timestamp: unknown): boolean {
   if (typeof timestamp !== 'string' || !isInstant(timestamp)) return false;
-  return timestamp[10] === 'T' && timestamp[17] !== '6' && (timestamp.endsWith('Z') || ZONE.test(timestamp));
+  if (timestamp.charCodeAt(10) !== UPPER_T || timestamp.charCodeAt(17) === DIGIT_6) return false;
+  return timestamp.charCodeAt(timestamp.length - 1) === UPPER_Z || ZONE.test(timestamp);
 }
 
-/** Whether the event can be indexed byte for byte: all its fields are the table's, so none collides with ours or surprises OpenSearch. */
-function isPlain(event: Parsed): boolean {
-  for (const name in event) if (!knownNames.has(name)) return false;
-  return isIndexable(event.timestamp);
+/**
+ * How deep an event may be nested to be sent as it is. OpenSearch 2 overflows its stack on deeper ones: the bulk is never answered,
+ * and a server that takes a stack overflow for fatal ends. (3 refuses what is deeper than 1000.)
+ */
+const MAX_DEPTH = 100;
+
+/** Whether a value has more than so many levels of objects and arrays. Ends at that depth, whatever lies below. */
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  if (Array.isArray(value)) return value.some((item) => isDeeperThan(item, levels - 1));
+  for (const name in value) if (isDeeperThan((value as Parsed)[name], levels - 1)) return true;
+  return false;
 }
 
-type Read = { readonly event: Parsed; readonly text: string } | { readonly bad: BadValue };
+/**
+ * How an event can be sent. `as-is`: byte for byte, since all its fields are the table's, so none collides with ours or surprises
+ * OpenSearch. `too-deep`: not as JSON.
+ */
+function shapeOf(event: Parsed): 'as-is' | 'rearranged' | 'too-deep' {
+  let shape: 'as-is' | 'rearranged' = isIndexable(event.timestamp) ? 'as-is' : 'rearranged';
+  for (const name in event) {
+    if (!knownNames.has(name)) shape = 'rearranged';
+    const value = event[name];
+    if (typeof value === 'object' && isDeeperThan(value, MAX_DEPTH - 1)) return 'too-deep';
+  }
+  return shape;
+}
 
-function read(value: Buffer | null): Read {
-  if (value === null) return { bad: { reason: 'no-value', detail: 'the record has no value' } };
-  const text = value.toString('utf8');
+const NO_VALUE: BadValue = { reason: 'no-value', detail: 'the record has no value' };
+const NOT_UTF8: BadValue = { reason: 'not-utf8', detail: 'the value is not valid UTF-8' };
+const NOT_JSON: BadValue = { reason: 'not-json', detail: 'the value is not valid JSON' };
+const NOT_AN_OBJECT: BadValue = { reason: 'not-an-object', detail: 'the value is not a JSON object' };
+
+/** A value that is one JSON object, decoded once. */
+class Value {
+  constructor(
+    readonly bytes: Buffer,
+    readonly text: string,
+    readonly event: Parsed,
+  ) {}
+}
+
+function read(bytes: Buffer | null): Value | BadValue {
+  if (bytes === null) return NO_VALUE;
+  const text = bytes.toString('utf8');
   // Decoding puts U+FFFD in place of each bad byte, so text without one came from valid bytes.
-  if (text.includes('\ufffd') && !isUtf8(value)) return { bad: { reason: 'not-utf8', detail: 'the value is not valid UTF-8' } };
+  if (text.includes('\ufffd') && !isUtf8(bytes)) return NOT_UTF8;
   let event: unknown;
   try {
     event = JSON.parse(text);
   } catch {
     // JSON.parse throws only for text that is not JSON.
-    return { bad: { reason: 'not-json', detail: 'the value is not valid JSON' } };
+    return NOT_JSON;
   }
-  if (typeof event !== 'object' || event === null || Array.isArray(event)) {
-    return { bad: { reason: 'not-an-object', detail: 'the value is not a JSON object' } };
-  }
-  return { event: event as Parsed, text };
+  if (typeof event !== 'object' || event === null || Array.isArray(event)) return NOT_AN_OBJECT;
+  return new Value(bytes, text, event as Parsed);
 }
 
 /**
@@ -55,19 +93,21 @@ function read(value: Buffer | null): Read {
  */
 export function writeDocument(value: Buffer | null, out: ByteWriter): BadValue | undefined {
   const got = read(value);
-  if ('bad' in got) return got.bad;
-  const bytes = value as Buffer;
+  if (!(got instanceof Value)) return got;
+  const { bytes, text, event } = got;
   const start = out.length;
-  if (isPlain(got.event)) {
+  const shape = shapeOf(event);
+  if (shape === 'too-deep') return writeTypedFields(got, `nested deeper than ${MAX_DEPTH} levels`, out);
+  if (shape === 'as-is') {
     out.copy(bytes);
     // The value's own opening brace becomes the comma behind our members. White space before it stays, as JSON allows.
     out.overwriteByte(start + (bytes[0] === OPENING_BRACE ? 0 : bytes.indexOf(OPENING_BRACE)), COMMA);
   } else {
-    const bad = writeRearranged(bytes, got.event, got.text, out);
+    const bad = writeRearranged(got, out);
     if (bad !== undefined) return bad;
     out.ascii('}');
   }
-  if (got.text.includes('\n') || got.text.includes('\r')) out.blankLineEnds(start);
+  if (text.includes('\n') || text.includes('\r')) out.blankLineEnds(start);
   return undefined;
 }
 
@@ -75,40 +115,68 @@ export function writeDocument(value: Buffer | null, out: ByteWriter): BadValue |
  * The value's own members in another place: fields outside the table go under `attributes`, where any name is harmless, and a
  * timestamp that OpenSearch can not read is left out. Of a name that occurs twice the last member counts.
  */
-function writeRearranged(bytes: Buffer, event: Parsed, text: string, out: ByteWriter): BadValue | undefined {
-  const members = new Map<string, Member>();
-  for (const member of objectMembers(bytes)) members.set(member.name, member);
-  const own = members.get('attributes');
-  const unknown = [...members.values()].filter((member) => !knownNames.has(member.name));
-  for (const member of members.values()) {
-    const moved = unknown.length > 0 && member === own;
-    if (!knownNames.has(member.name) || moved || (member.name === 'timestamp' && !isIndexable(event.timestamp))) continue;
-    out.ascii(',');
-    out.copy(bytes.subarray(member.start, member.end));
+function writeRearranged({ bytes, text, event }: Value, out: ByteWriter): BadValue | undefined {
+  const members = lastOfEachName(objectMembers(bytes, event), event);
+  const keepsTime = isIndexable(event.timestamp);
+  const hasUnknown = members.some(({ name }) => !knownNames.has(name));
+  const { attributes } = event;
+  if (hasUnknown && attributes !== undefined && (typeof attributes !== 'object' || Array.isArray(attributes))) {
+    return { reason: 'invalid-field', detail: 'attributes must be an object' };
   }
-  if (unknown.length > 0) {
-    const attributes = ownAttributes(bytes, own, event.attributes);
-    if (attributes === undefined) return { reason: 'invalid-field', detail: 'attributes must be an object' };
-    const taken = new Set(attributes.map((part) => part.name));
-    const merged = [...attributes, ...unknown.filter((member) => !taken.has(member.name)).map((member) => ({ ...member, bytes }))];
-    merged.forEach((part, i) => {
-      out.ascii(i === 0 ? ',"attributes":{' : ',');
-      out.copy(part.bytes.subarray(part.start, part.end));
-    });
-    out.ascii('}');
-    // As in the lake the event's own attribute wins; the field of the same name is still there in the text.
-    if (unknown.some((member) => taken.has(member.name))) out.text(`,"event_raw":${JSON.stringify(text)}`);
-  }
-  writeTimestamp(event.timestamp, members.get('timestamp'), bytes, out);
+  writeRuns(
+    members,
+    bytes,
+    out,
+    (name) => knownNames.has(name) && (name !== 'timestamp' || keepsTime) && !(hasUnknown && name === 'attributes'),
+  );
+  if (hasUnknown) writeAttributes(members, bytes, text, (attributes ?? {}) as Parsed, out);
+  if (!keepsTime) writeTimestamp(event.timestamp, memberNamed(members, 'timestamp'), bytes, out);
   return undefined;
 }
 
-/** The members of the event's own `attributes`, none where it has none; undefined where it is not an object. */
-function ownAttributes(bytes: Buffer, own: Member | undefined, value: unknown): (Member & { readonly bytes: Buffer })[] | undefined {
-  if (own === undefined || value === null) return [];
-  if (typeof value !== 'object' || Array.isArray(value)) return undefined;
-  const json = bytes.subarray(own.valueStart, own.end);
-  return objectMembers(json).map((member) => ({ ...member, bytes: json }));
+function memberNamed(members: readonly Member[], name: string): Member | undefined {
+  return members.findLast((member) => member.name === name);
+}
+
+/** `attributes` with the members that are not in the table. As in the lake the event's own attributes win over fields of their names. */
+function writeAttributes(members: readonly Member[], bytes: Buffer, text: string, own: Parsed, out: ByteWriter): void {
+  out.ascii(',"attributes":');
+  const start = out.length;
+  const member = memberNamed(members, 'attributes');
+  if (member !== undefined && Object.keys(own).length > 0) {
+    out.byte(COMMA);
+    out.copyRange(bytes, valueStartOf(bytes, member) + 1, member.end - 1);
+  }
+  writeRuns(members, bytes, out, (name) => !knownNames.has(name) && !Object.hasOwn(own, name));
+  out.overwriteByte(start, OPENING_BRACE);
+  out.ascii('}');
+  // What lost is still there in the text.
+  if (members.some(({ name }) => !knownNames.has(name) && Object.hasOwn(own, name))) out.text(`,"event_raw":${JSON.stringify(text)}`);
+}
+
+/** The members without those that a later one of the same name replaces. */
+function lastOfEachName(members: readonly Member[], event: Parsed): readonly Member[] {
+  if (members.length === Object.keys(event).length) return members;
+  const last = new Map(members.map((member) => [member.name, member]));
+  return members.filter((member) => last.get(member.name) === member);
+}
+
+/** Appends the members that are wanted, each with a comma before it; those that stand side by side are copied as one piece. */
+function writeRuns(members: readonly Member[], bytes: Buffer, out: ByteWriter, wanted: (name: string) => boolean): void {
+  let start = -1;
+  let end = -1;
+  const copy = () => {
+    if (start === -1) return;
+    out.byte(COMMA);
+    out.copyRange(bytes, start, end);
+    start = -1;
+  };
+  for (const member of members) {
+    if (!wanted(member.name)) copy();
+    else if (start === -1) ({ start, end } = member);
+    else end = member.end;
+  }
+  copy();
 }
 
 /** An instant that OpenSearch can not read as it stands is written in a form that it can; what is no instant is left out. The text is kept beside it. */
@@ -118,7 +186,7 @@ function writeTimestamp(timestamp: unknown, member: Member | undefined, bytes: B
   const iso = instant === undefined ? '' : new Date(instant.epochMs).toISOString();
   // A zone can carry an instant out of the years 0 to 9999, and then its text has a sign.
   if (/^\d{4}-/.test(iso)) out.ascii(`,"timestamp":"${iso}"`);
-  const raw = typeof timestamp === 'string' ? timestamp : bytes.toString('utf8', member.valueStart, member.end);
+  const raw = typeof timestamp === 'string' ? timestamp : bytes.toString('utf8', valueStartOf(bytes, member), member.end);
   out.text(`,"timestamp_raw":${JSON.stringify(raw)}`);
 }
 
@@ -129,8 +197,10 @@ function writeTimestamp(timestamp: unknown, member: Member | undefined, bytes: B
  */
 export function writeFallback(value: Buffer | null, refusal: string, out: ByteWriter): BadValue | undefined {
   const got = read(value);
-  if ('bad' in got) return got.bad;
-  const { event, text } = got;
+  return got instanceof Value ? writeTypedFields(got, refusal, out) : got;
+}
+
+function writeTypedFields({ bytes, text, event }: Value, refusal: string, out: ByteWriter): BadValue | undefined {
   const problem = validateEvent(event).find(({ field }) => field !== 'timestamp');
   if (problem !== undefined) return { reason: 'invalid-field', detail: `${problem.field ?? 'the event'} ${problem.reason}` };
   for (const { name, kind } of serviceEventFields) {
@@ -138,9 +208,7 @@ export function writeFallback(value: Buffer | null, refusal: string, out: ByteWr
     if (field === undefined || field === null || kind === 'object' || (kind === 'instant' && !isIndexable(field))) continue;
     out.text(`,"${name}":${JSON.stringify(field)}`);
   }
-  const bytes = value as Buffer;
-  const timestamp = objectMembers(bytes).findLast((member) => member.name === 'timestamp');
-  writeTimestamp(event.timestamp, timestamp, bytes, out);
+  writeTimestamp(event.timestamp, memberNamed(objectMembers(bytes, event), 'timestamp'), bytes, out);
   out.text(`,"event_raw":${JSON.stringify(text)},"raw_reason":${JSON.stringify(refusal)}}`);
   return undefined;
 }

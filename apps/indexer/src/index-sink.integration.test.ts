@@ -189,6 +189,7 @@ describe('every event that keeps the contract', () => {
     ['a number above the parser’s limit', `"x":${long(2000, '1')}`],
     ['a known number above the parser’s limit', `"latency_ms":0.${long(2000, '1')}`],
     ['nesting above the parser’s limit', `"x":${long(5000, '[')}${long(5000, ']')}`],
+    ['nesting just within the bound', `"attributes":{"a":${long(98, '{"a":')}1${long(98, '}')}},"b":${long(99, '[')}${long(99, ']')}`],
     ['objects in objects', `"attributes":{"a":${long(2000, '{"a":')}1${long(2000, '}')}}`],
     ['a name that occurs twice', '"message":"a","message":"b"'],
     ['an attribute that occurs twice', '"attributes":{"a":1,"a":2}'],

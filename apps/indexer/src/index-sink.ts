@@ -27,6 +27,9 @@ export interface IndexSinkPorts {
 /** What OpenSearch said of the items that it refused as they are, by their record. */
 type Refused = Map<number, string>;
 
+/** Of about 8 MiB each. */
+const MAX_IDLE_BULKS = 4;
+
 const BEYOND_RETENTION: Outcome = { kind: 'skipped', reason: 'beyond-retention' };
 const UNKNOWN_TYPE: Outcome = { kind: 'skipped', reason: 'unknown-type' };
 const NEWER_MAJOR: Outcome = { kind: 'skipped', reason: 'newer-major' };
@@ -39,6 +42,7 @@ export class IndexSink implements Sink {
   readonly name = 'opensearch';
   readonly #options: IndexSinkOptions;
   readonly #ports: IndexSinkPorts;
+  readonly #idle: BulkBody[] = [];
 
   constructor(options: IndexSinkOptions, ports: IndexSinkPorts) {
     this.#options = options;
@@ -47,21 +51,23 @@ export class IndexSink implements Sink {
 
   async write(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]> {
     const outcomes = new Array<Outcome | undefined>(batch.length).fill(undefined);
-    const bulk = this.#build(batch, outcomes);
+    const bulk = this.#idle.pop() ?? new BulkBody(batch.bytes + ITEM_EXTRA_BYTES * batch.length);
+    this.#build(batch, bulk, outcomes);
     if (bulk.length > 0) {
       await this.#ports.incarnations.confirm(batch.source);
       const refused = await this.#send(bulk, outcomes, signal);
       if (refused.size > 0) await this.#sendFallbacks(batch, bulk, refused, outcomes, signal);
     }
+    // Only now: a body whose request failed may still be on its way into a socket.
+    this.#giveBack(bulk);
     // A record without an outcome would be passed over in silence: better the whole batch again.
     if (outcomes.includes(undefined)) throw new Error(`record ${outcomes.indexOf(undefined)} of ${batch.length} got no outcome`);
     return outcomes as readonly Outcome[];
   }
 
-  /** The bulk of what is to be indexed; what is not gets its outcome. */
-  #build(batch: Batch, outcomes: (Outcome | undefined)[]): BulkBody {
+  /** Fills the bulk with what is to be indexed; what is not gets its outcome. */
+  #build(batch: Batch, bulk: BulkBody, outcomes: (Outcome | undefined)[]): void {
     const firstDay = firstDayKept(this.#ports.nowMs(), this.#options.retentionDays);
-    const bulk = new BulkBody(batch.bytes + ITEM_EXTRA_BYTES * batch.length);
     let day = Number.NaN;
     let index = '';
     for (let record = 0; record < batch.length; record++) {
@@ -81,7 +87,13 @@ export class IndexSink implements Sink {
         if (bad !== undefined) outcomes[record] = dead(bad);
       }
     }
-    return bulk;
+  }
+
+  /** Keeps a bulk's memory for the next one: fresh memory costs more than what is written into it, and makes garbage collections. */
+  #giveBack(bulk: BulkBody): void {
+    if (this.#idle.length >= MAX_IDLE_BULKS) return;
+    bulk.clear();
+    this.#idle.push(bulk);
   }
 
   /** Sends a bulk and gives its records their outcomes, except those that OpenSearch refused as they are. */

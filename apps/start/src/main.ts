@@ -1,10 +1,9 @@
-import { writeFileSync } from 'node:fs';
-import { environmentOf, Failure } from '@tailrace/stack';
+import { EndpointsFile } from './endpoints-file.ts';
 import { renderLine, renderView, Screen, type ViewState } from './live-view.ts';
 import { waitForSinks } from './once.ts';
 import { ONCE_SAMPLES, parseOptions, type StartOptions, UsageError } from './options.ts';
 import { type Pipeline, startPipeline } from './pipeline.ts';
-import { Poster, pause } from './poster.ts';
+import { Poster, pause, waitUntilReady } from './poster.ts';
 import { type Progress, ProgressReader } from './progress.ts';
 import { postFile, postSamples, postSteadily } from './traffic.ts';
 
@@ -51,6 +50,7 @@ class Run {
   readonly #signal: AbortSignal;
   readonly #poster: Poster;
   readonly #reader: ProgressReader;
+  readonly #endpointsFile: EndpointsFile | undefined;
   #progress: Progress | undefined;
   #rate = { accepted: 0, atMs: Date.now(), perSecond: 0 };
 
@@ -62,12 +62,14 @@ class Run {
     this.#signal = signal;
     this.#poster = new Poster(() => pipeline.service('ingest-gateway').url('gateway'), signal);
     this.#reader = new ProgressReader(pipeline);
+    this.#endpointsFile = options.endpointsFile === undefined ? undefined : new EndpointsFile(options.endpointsFile, pipeline);
   }
 
   async go(): Promise<number> {
     const gateway = await Promise.race([this.#pipeline.service('ingest-gateway').waitForUrl('gateway'), aborted(this.#signal)]);
     if (gateway === undefined) return EXIT.stopped;
-    this.#writeEndpoints(gateway);
+    this.#endpointsFile?.write();
+    await waitUntilReady(() => this.#pipeline.service('ingest-gateway').url('gateway'), this.#signal);
     return this.#options.once ? this.#once() : this.#live();
   }
 
@@ -100,6 +102,7 @@ class Run {
     const drawing = process.stderr.isTTY === true;
     void this.#tellFirst();
     while (!this.#signal.aborted) {
+      this.#renewEndpoints();
       this.#progress = await this.#reader.read();
       const view = this.#view();
       if (drawing) this.#screen.draw(renderView(view));
@@ -108,6 +111,15 @@ class Run {
     }
     await posting;
     return EXIT.stopped;
+  }
+
+  /** A file that can not be written any more is no reason to end what runs. */
+  #renewEndpoints(): void {
+    try {
+      this.#endpointsFile?.write();
+    } catch (fault) {
+      this.#screen.print((fault as Error).message);
+    }
   }
 
   async #tellFirst(): Promise<void> {
@@ -143,28 +155,6 @@ class Run {
       s3: `${endpoints.s3.endpointUrl}/${endpoints.s3.bucket}`,
       logs: `${this.#pipeline.stack.folder}/logs`,
     };
-  }
-
-  /** For scripts and other tools. Readable by this user alone: it holds credentials. */
-  #writeEndpoints(gateway: string): void {
-    const { endpointsFile } = this.#options;
-    if (endpointsFile === undefined) return;
-    const { endpoints, processes, folder } = this.#pipeline.stack;
-    const services = (['ingest-gateway', 'indexer', 'archiver'] as const).map((name) => ({ name, pid: this.#pipeline.service(name).pid }));
-    const content = {
-      gateway,
-      ...endpoints,
-      folder,
-      processes: [...processes.map(({ name, pid }) => ({ name, pid })), ...services],
-      environment: { ...environmentOf(endpoints), TAILRACE_GATEWAY_URL: gateway },
-    };
-    try {
-      writeFileSync(endpointsFile, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
-    } catch (cause) {
-      throw new Failure(`The endpoints file ${endpointsFile} can not be written (${(cause as Error).message}): name another one.`, {
-        cause,
-      });
-    }
   }
 }
 

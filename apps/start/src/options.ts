@@ -1,4 +1,5 @@
-import { readFileSync, statSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 
 /** What `npm start` was asked for. */
@@ -72,6 +73,8 @@ export function parseOptions(argv: readonly string[]): StartOptions {
     throw new UsageError('--once has nothing to post: add --input FILE, or --samples if the given servers may be filled with samples.', 2);
   }
   if (given.input !== undefined) requireFile(given.input);
+  if (given.data !== undefined) requireFolder(given.data);
+  if (given.endpoints !== undefined) requireWritable(given.endpoints);
   const samples = given.servers === 'own' || given.samples === true;
   return {
     rate: given.input !== undefined || !samples ? 0 : (given.rate ?? DEFAULT_RATE),
@@ -93,8 +96,24 @@ function wholeRate(text: string): number {
 function requireFile(file: string): void {
   try {
     if (!statSync(file).isFile()) throw new Error('it is not a file');
-    readFileSync(file, { flag: 'r' }).subarray(0, 1);
+    accessSync(file, constants.R_OK);
   } catch (error) {
     throw new UsageError(`The file ${file} of --input can not be read: ${(error as Error).message}.`, 2);
+  }
+}
+
+/** Found now, not after the servers have been started. A folder that is not there yet is made later. */
+function requireFolder(folder: string): void {
+  const there = statSync(folder, { throwIfNoEntry: false });
+  if (there !== undefined && !there.isDirectory()) throw new UsageError(`${folder} of --data is not a folder: name another one.`, 2);
+}
+
+function requireWritable(file: string): void {
+  try {
+    // It is replaced as a whole, which must not happen to a device.
+    if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) throw new Error('it is not a file');
+    accessSync(dirname(resolve(file)), constants.W_OK);
+  } catch (error) {
+    throw new UsageError(`The file ${file} of --endpoints can not be written: ${(error as Error).message}.`, 2);
   }
 }

@@ -14,16 +14,26 @@ interface ServiceRow {
   readonly needs: readonly ServerName[];
   /** What it is told on top of the endpoints. */
   readonly settings: (folder: string) => Readonly<Record<string, string>>;
+  readonly keepsPort?: { readonly server: string; readonly variable: string };
 }
 
 const SERVICES: readonly ServiceRow[] = [
-  { name: 'ingest-gateway', needs: ['kafka'], settings: () => ({ GATEWAY_PORT: '0' }) },
+  {
+    name: 'ingest-gateway',
+    needs: ['kafka'],
+    settings: () => ({ GATEWAY_PORT: '0' }),
+    keepsPort: { server: 'gateway', variable: 'GATEWAY_PORT' },
+  },
   { name: 'indexer', needs: ['kafka', 'opensearch'], settings: () => ({ INDEX_REPLICAS: '0' }) },
   {
     name: 'archiver',
     needs: ['kafka', 's3proxy'],
-    // The sample is small, and people watch: objects are closed after 2 s without a record instead of 60.
-    settings: (folder) => ({ ARCHIVER_IDLE_MS: '2000', ARCHIVER_DATA_DIR: join(folder, 'archiver') }),
+    // The sample is small, and people watch: objects are closed after 2 s without a record instead of 60, and after 10 s of records.
+    settings: (folder) => ({
+      ARCHIVER_IDLE_MS: '2000',
+      ARCHIVER_MAX_RECORD_TIME_MS: '10000',
+      ARCHIVER_DATA_DIR: join(folder, 'archiver'),
+    }),
   },
 ];
 
@@ -115,6 +125,7 @@ function startService(row: ServiceRow, place: StackPlace, connections: Connectio
   const service = new ServiceProcess({
     name: row.name,
     environment: { ...connections.environment, ...own, ...row.settings(place.folder) },
+    keepsPort: row.keepsPort,
     logFile: join(place.folder, 'logs', `${row.name}.log`),
     lifeline: place.lifeline,
     report,

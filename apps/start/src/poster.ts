@@ -19,6 +19,7 @@ interface AnswerBody {
 const REQUEST_TIMEOUT_MS = 30_000;
 const FIRST_RETRY_MS = 250;
 const MAX_RETRY_MS = 3000;
+const READY_LOOK_MS = 50;
 
 /** Posts NDJSON to the gateway, and repeats what it did not take until it does. */
 export class Poster {
@@ -83,6 +84,23 @@ export class Poster {
     this.counts.rejected += answer.rejected ?? events - accepted;
     if (accepted > 0) this.#firstAcceptedMs ??= Date.now();
     return undefined;
+  }
+}
+
+/** Resolves when the gateway says that it takes posts, or when the signal aborts: posts before that would only be repeated. */
+export async function waitUntilReady(gatewayUrl: () => string | undefined, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const url = gatewayUrl();
+    if (url !== undefined && (await isReady(url, signal))) return;
+    await pause(READY_LOOK_MS, signal);
+  }
+}
+
+async function isReady(url: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    return (await fetch(`${url}/readyz`, { signal })).ok;
+  } catch {
+    return false; // Not listening yet, or again; the caller looks once more.
   }
 }
 

@@ -9,6 +9,8 @@ import { readListening } from '@tailrace/service';
 export interface ServiceProcessOptions {
   readonly name: 'ingest-gateway' | 'indexer' | 'archiver';
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** A server of it that people and scripts reach by address: it gets its port again after a restart, by the variable that sets it. */
+  readonly keepsPort: { readonly server: string; readonly variable: string } | undefined;
   readonly logFile: string;
   /** Held by the process while it lives, so that the folder of its files is removed only behind it. */
   readonly lifeline: Writable | undefined;
@@ -27,6 +29,7 @@ export class ServiceProcess {
   readonly #options: ServiceProcessOptions;
   readonly #log: WriteStream;
   readonly #urls = new Map<string, string>();
+  #keptPort: Readonly<Record<string, string>> = {};
   #child: ChildProcess | undefined;
   #stopping = false;
   #deaths = 0;
@@ -61,7 +64,7 @@ export class ServiceProcess {
     const script = fileURLToPath(new URL(`../../${this.#options.name}/dist/main.js`, import.meta.url));
     const child = spawn(process.execPath, [script], {
       // The native client and its look-ups each hold a pool thread while they wait.
-      env: { UV_THREADPOOL_SIZE: '16', ...this.#options.environment, TAILRACE_STOP_ON_STDIN_END: '1' },
+      env: { UV_THREADPOOL_SIZE: '16', ...this.#options.environment, ...this.#keptPort, TAILRACE_STOP_ON_STDIN_END: '1' },
       // A session of its own: Ctrl-C in the terminal reaches only the starter, which stops the parts in order.
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe', ...(this.#options.lifeline === undefined ? [] : [this.#options.lifeline])],
@@ -114,6 +117,8 @@ export class ServiceProcess {
     const listening = readListening(line);
     if (listening === undefined) return;
     this.#urls.set(listening.server, listening.url);
+    const { keepsPort } = this.#options;
+    if (listening.server === keepsPort?.server) this.#keptPort = { [keepsPort.variable]: new URL(listening.url).port };
     this.#listening();
   }
 
@@ -124,6 +129,8 @@ export class ServiceProcess {
       this.#broken(new Error(`The ${this.name} refuses its configuration; its log says why: ${this.#options.logFile}`));
       return;
     }
+    // One that gave up before it listened may have met its old port taken: the next one takes any.
+    if (signal === null && !this.#urls.has(this.#options.keepsPort?.server ?? '')) this.#keptPort = {};
     this.#deaths = livedMs > HEALTHY_AFTER_MS ? 0 : this.#deaths + 1;
     const waitMs = Math.round(backoffMs(DEFAULT_BACKOFF, this.#deaths));
     this.#options.report(`${this.name} ended with ${how}; it is started again in ${waitMs} ms (log: ${this.#options.logFile})`);

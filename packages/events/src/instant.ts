@@ -53,49 +53,54 @@ function zoneMinutes(text: string, at: number): number | undefined {
   return first === 43 ? hours * 60 + minutes : -(hours * 60 + minutes);
 }
 
-/** Midnight of the date that the text begins with, in ms since 1970, or NaN when the calendar has no such day. */
-function dateMs(text: string): number {
-  const year = twoDigits(text, 0) * 100 + twoDigits(text, 2);
+/** Whether the text begins with a day that the calendar has. */
+function hasRealDate(text: string): boolean {
+  const century = twoDigits(text, 0);
+  const year = century * 100 + twoDigits(text, 2);
   const month = twoDigits(text, 5);
   const day = twoDigits(text, 8);
-  if (year > 9999 || twoDigits(text, 2) > 99 || month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return Number.NaN;
-  if (text.charCodeAt(4) !== 45 || text.charCodeAt(7) !== 45) return Number.NaN;
-  return daysSinceEpoch(year, month, day) * DAY_MS;
+  if (century > 99 || twoDigits(text, 2) > 99 || text.charCodeAt(4) !== 45 || text.charCodeAt(7) !== 45) return false;
+  // Every month has 28 days: most texts need no look at the calendar.
+  return month >= 1 && month <= 12 && day >= 1 && (day <= 28 || day <= daysInMonth(year, month));
+}
+
+/** Whether a time of day follows on the date. The second 60 may be real: that depends on the zone. */
+function hasRealTime(text: string): boolean {
+  const separator = text.charCodeAt(10);
+  if ((separator !== 84 /* T */ && separator !== 116) /* t */ || text.charCodeAt(13) !== 58 || text.charCodeAt(16) !== 58) return false;
+  return twoDigits(text, 11) <= 23 && twoDigits(text, 14) <= 59 && twoDigits(text, 17) <= 60;
+}
+
+/** Milliseconds since 1970 of the whole second that a text with a real date and time names, `zone` minutes east of UTC. */
+function wholeSecondMs(text: string, zone: number): number {
+  const days = daysSinceEpoch(twoDigits(text, 0) * 100 + twoDigits(text, 2), twoDigits(text, 5), twoDigits(text, 8));
+  return days * DAY_MS + (twoDigits(text, 11) * 60 + twoDigits(text, 14) - zone) * MINUTE_MS + twoDigits(text, 17) * 1000;
 }
 
 /**
- * Milliseconds since 1970 of the whole second that an RFC 3339 date-time names, or NaN when it names no real instant.
- * The second 60 exists only as the last one of a month in UTC; as in POSIX it is the same instant as the second after it.
+ * The zone in minutes of a text that is a real instant, else undefined. The second 60 exists only as the last one of a month in
+ * UTC; as in POSIX it is the same instant as the second after it.
  */
-function wholeSecondMs(text: string, fractionEnd: number): number {
-  const separator = text.charCodeAt(10);
-  const hour = twoDigits(text, 11);
-  const minute = twoDigits(text, 14);
-  const second = twoDigits(text, 17);
-  if ((separator !== 84 /* T */ && separator !== 116) /* t */ || text.charCodeAt(13) !== 58 || text.charCodeAt(16) !== 58)
-    return Number.NaN;
-  if (hour > 23 || minute > 59 || second > 60) return Number.NaN;
+function zoneOfInstant(text: string, fractionEnd: number): number | undefined {
+  if (fractionEnd === -1 || !hasRealDate(text) || !hasRealTime(text)) return undefined;
   const zone = zoneMinutes(text, fractionEnd);
-  if (zone === undefined) return Number.NaN;
-  const ms = dateMs(text) + (hour * 60 + minute - zone) * MINUTE_MS + second * 1000;
-  if (second < 60) return ms;
-  return ms % DAY_MS === 0 && new Date(ms).getUTCDate() === 1 ? ms : Number.NaN;
+  if (zone === undefined || text.charCodeAt(17) !== 54 /* 6 */) return zone;
+  const ms = wholeSecondMs(text, zone);
+  return ms % DAY_MS === 0 && new Date(ms).getUTCDate() === 1 ? zone : undefined;
 }
 
 /** Whether the text is an RFC 3339 date-time that names a real instant, with at most nine digits behind the second. */
 export function isInstant(text: string): boolean {
-  const fractionEnd = endOfFraction(text, 19);
-  return fractionEnd !== -1 && !Number.isNaN(wholeSecondMs(text, fractionEnd));
+  return zoneOfInstant(text, endOfFraction(text, 19)) !== undefined;
 }
 
 /** Reads an RFC 3339 date-time (a zone is required). Undefined when it names no real instant: 2026-02-30, 24:00:00, no zone. */
 export function parseInstant(text: string): Instant | undefined {
   const fractionEnd = endOfFraction(text, 19);
-  if (fractionEnd === -1) return undefined;
-  const secondMs = wholeSecondMs(text, fractionEnd);
-  if (Number.isNaN(secondMs)) return undefined;
+  const zone = zoneOfInstant(text, fractionEnd);
+  if (zone === undefined) return undefined;
   const nanos = fractionEnd === 19 ? 0 : Number(text.slice(20, fractionEnd).padEnd(9, '0'));
   const nanosOfMs = nanos % 1_000_000;
-  const epochMs = secondMs + (nanos - nanosOfMs) / 1_000_000;
+  const epochMs = wholeSecondMs(text, zone) + (nanos - nanosOfMs) / 1_000_000;
   return { epochMs, nanosOfMs, epochUs: BigInt(epochMs) * 1000n + BigInt(Math.floor(nanosOfMs / 1000)) };
 }

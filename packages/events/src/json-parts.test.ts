@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { objectMembers, topLevelParts } from './json-parts.ts';
+import { objectMembers, topLevelParts, valueStartOf } from './json-parts.ts';
 
 describe('topLevelParts', () => {
   it('finds the members of an object', () => {
@@ -10,22 +10,33 @@ describe('topLevelParts', () => {
 });
 
 describe('objectMembers', () => {
-  it('finds names and values, also where names repeat or are written with escapes', () => {
-    const json = Buffer.from('{"a":1 , "\\u0061" :\n[2] ,"":"x"}');
-    expect(objectMembers(json).map(({ name, valueStart, end }) => [name, json.toString('utf8', valueStart, end)])).toEqual([
-      ['a', '1'],
-      ['a', '[2]'],
-      ['', '"x"'],
+  const members = (text: string) => {
+    const json = Buffer.from(text);
+    return objectMembers(json, JSON.parse(text)).map((member) => [
+      member.name,
+      json.toString('utf8', valueStartOf(json, member), member.end),
     ]);
+  };
+
+  it.each([
+    ['names that occur twice, one written with an escape', '{"a":1 , "\\u0061" :\n[2] ,"":"x"}', [['a', '1'], ['a', '[2]'], ['', '"x"']]], // biome-ignore format: one row, one line
+    ['names that JavaScript puts first', '{"b":1,"7":2,"a":3,"0":4}', [['b', '1'], ['7', '2'], ['a', '3'], ['0', '4']]], // biome-ignore format: one row, one line
+    ['one that it would put first and one twice', '{"b":1,"7":2,"b":3}', [['b', '1'], ['7', '2'], ['b', '3']]], // biome-ignore format: one row, one line
+    ['__proto__', '{"__proto__":1,"a":2}', [['__proto__', '1'], ['a', '2']]], // biome-ignore format: one row, one line
+    ['nothing', ' { } ', []],
+  ])('finds %s', (_, text, expected) => {
+    expect(members(text)).toEqual(expected);
   });
 
   it('gives members that parse to the object', () => {
+    const names = fc.oneof(fc.string(), fc.nat(20).map(String), fc.constantFrom('01', '-1', '1.5', '4294967295', '4294967296'));
+    const pairs = fc.array(fc.tuple(names, fc.jsonValue({ maxDepth: 2 })), { maxLength: 8 });
     fc.assert(
-      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(undefined, 1, '\t'), (object, space) => {
-        const json = Buffer.from(JSON.stringify(object, null, space));
-        const parsed = objectMembers(json).map(({ name, valueStart, end }) => [name, JSON.parse(json.toString('utf8', valueStart, end))]);
-        expect(parsed).toEqual(Object.entries(JSON.parse(json.toString())));
+      fc.property(pairs, fc.constantFrom('', ' ', '\r\n'), (list, space) => {
+        const text = `{${space}${list.map(([name, value]) => `${JSON.stringify(name)}${space}:${space}${JSON.stringify(value)}`).join(`${space},`)}${space}}`;
+        expect(members(text)).toEqual(list.map(([name, value]) => [name, JSON.stringify(value)]));
       }),
+      { numRuns: 1000 },
     );
   });
 });

@@ -4,10 +4,9 @@ export interface Part {
   readonly end: number;
 }
 
-/** A member of a JSON object: its bytes are the whole `"name": value`, the value's begin at `valueStart`. */
+/** A member of a JSON object: its bytes are the whole `"name": value`. */
 export interface Member extends Part {
   readonly name: string;
-  readonly valueStart: number;
 }
 
 const QUOTE = 0x22;
@@ -59,12 +58,33 @@ export function topLevelParts(json: Buffer): Part[] {
   return parts;
 }
 
-/** The members of a JSON object in their order, names that occur twice included. The bytes must be a valid JSON object in UTF-8. */
-export function objectMembers(json: Buffer): Member[] {
-  return topLevelParts(json).map(({ start, end }) => {
-    const nameEnd = endOfString(json, start);
-    let valueStart = json.indexOf(COLON, nameEnd) + 1;
-    while (isSpace(json[valueStart])) valueStart++;
-    return { name: JSON.parse(json.toString('utf8', start, nameEnd)) as string, start, end, valueStart };
-  });
+/** The string whose token, quotes included, is `[start, end)`. */
+function stringAt(json: Buffer, start: number, end: number): string {
+  const raw = json.toString('utf8', start + 1, end - 1);
+  return raw.includes('\\') ? (JSON.parse(json.toString('utf8', start, end)) as string) : raw;
+}
+
+/** Where the value of a member begins; it ends where the member does. */
+export function valueStartOf(json: Buffer, member: Part): number {
+  let start = json.indexOf(COLON, endOfString(json, member.start)) + 1;
+  while (isSpace(json[start])) start++;
+  return start;
+}
+
+/** A name that JavaScript takes for a number: such properties come first in an object, whatever the order in the text. */
+const INDEX_LIKE = /^\d+$/;
+
+/**
+ * The members of a JSON object in their order, of a name that occurs twice all of them. The bytes must be a valid JSON object in
+ * UTF-8; `parsed` is what JSON.parse made of it, and saves reading the names again.
+ */
+export function objectMembers(json: Buffer, parsed: object): Member[] {
+  const parts = topLevelParts(json);
+  const names = Object.keys(parsed);
+  const inOrder = parts.length === names.length && !INDEX_LIKE.test(names[0] ?? '');
+  return parts.map(({ start, end }, i) => ({
+    name: (inOrder ? names[i] : undefined) ?? stringAt(json, start, endOfString(json, start)),
+    start,
+    end,
+  }));
 }

@@ -21,6 +21,8 @@ export interface RawRecord extends TopicPartition {
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly headers: Headers;
+  /** Bytes of the headers, where they are known without reading them. */
+  readonly headerBytes?: number;
 }
 
 /** A map key for a partition. */

@@ -4,7 +4,7 @@ export interface DatabaseOptions {
   /** Two leave nothing of a small machine to the event loop; one is the default. */
   readonly threads?: 1 | 2;
   readonly memoryLimitMb?: number;
-  /** Where DuckDB may spill. */
+  /** Where DuckDB may spill; nowhere when absent. */
   readonly tempFolder?: string;
 }
 
@@ -32,7 +32,7 @@ export class Database {
       memory_limit: `${options.memoryLimitMb ?? 512}MB`,
       autoinstall_known_extensions: 'false',
       autoload_known_extensions: 'false',
-      ...(options.tempFolder === undefined ? {} : { temp_directory: options.tempFolder }),
+      temp_directory: options.tempFolder ?? '',
     });
     return new Database(instance);
   }

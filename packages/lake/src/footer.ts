@@ -7,6 +7,8 @@ import type { RowTotals } from './row-totals.ts';
 /** Under which a file's own description stands among the footer's key-value pairs. */
 export const DESCRIPTION_KEY = 'tailrace';
 export const FILE_VERSION = 1;
+/** What is read first from a file's end: a footer of ours takes less than this up to some 40 row groups. */
+const FIRST_FETCH_BYTES = 128 * 1024;
 
 /**
  * What a lake file says about itself. `first` and `next` are what its ledger entry claims; its rows begin at `from`, which is above
@@ -69,14 +71,33 @@ function range(file: string, all: readonly Bounds[], column: string, rising: boo
   return { min, max };
 }
 
+const DESCRIBED_NUMBERS = ['version', 'rebuild', 'partition', 'first', 'next', 'from', 'rows', 'minTimestampMs', 'maxTimestampMs'] as const;
+const DESCRIBED_TEXTS = ['topic', 'incarnation', 'checksum'] as const;
+
+function isDescription(value: unknown): value is FileDescription {
+  if (typeof value !== 'object' || value === null) return false;
+  const fields = value as Record<string, unknown>;
+  const isColumn = (column: unknown): boolean =>
+    typeof column === 'object' && column !== null && 'name' in column && typeof column.name === 'string' && 'kind' in column;
+  return (
+    DESCRIBED_NUMBERS.every((name) => Number.isSafeInteger(fields[name])) &&
+    DESCRIBED_TEXTS.every((name) => typeof fields[name] === 'string') &&
+    Array.isArray(fields.columns) &&
+    fields.columns.every(isColumn)
+  );
+}
+
 function describe(file: string, metadata: FileMetaData): FileDescription {
   const text = metadata.key_value_metadata?.find(({ key }) => key === DESCRIPTION_KEY)?.value;
   if (text === undefined) throw new FileDamage(file, 'it does not describe itself');
+  let parsed: unknown;
   try {
-    return JSON.parse(text) as FileDescription;
+    parsed = JSON.parse(text);
   } catch (error) {
     throw new FileDamage(file, `its description is not JSON (${error instanceof Error ? error.message : String(error)})`);
   }
+  if (!isDescription(parsed)) throw new FileDamage(file, 'its description is incomplete');
+  return parsed;
 }
 
 /** Reads the footer. `file` is its name in messages. Throws FileDamage, or what the buffer throws. */
@@ -95,7 +116,7 @@ export async function readFooter(file: string, buffer: AsyncBuffer): Promise<Foo
   };
   let metadata: FileMetaData;
   try {
-    metadata = await parquetMetadataAsync(watched);
+    metadata = await parquetMetadataAsync(watched, { initialFetchSize: FIRST_FETCH_BYTES });
   } catch (error) {
     // Whoever could not deliver the bytes has not proven that they are bad.
     if (faultOfBuffer !== undefined) throw faultOfBuffer;

@@ -3,15 +3,25 @@ import { join } from 'node:path';
 import { asyncBufferFromFile } from 'hyparquet';
 import type { MakeObject } from './claims.ts';
 import type { Database } from './duckdb.ts';
-import { FileDamage, readFooter, verifyFooter } from './footer.ts';
+import { readFooter, verifyFooter } from './footer.ts';
 import type { DataEntry } from './ledger-entry.ts';
 import { dataKey, type LakeLayout } from './object-names.ts';
 import { writeParquet } from './parquet-writer.ts';
 import { checksumText } from './record-digest.ts';
-import type { ChainId } from './records.ts';
+import { type ChainId, chainText, type OffsetRange } from './records.ts';
 import { RowFile } from './row-file.ts';
 import { type RowSlice, sliceTotals } from './row-file-sql.ts';
 import type { RowTotals } from './row-totals.ts';
+
+/** A claim has offsets that never held a record: a later release made it, and has to make its object. */
+export class VoidsNotBuilt extends Error {
+  constructor(chain: ChainId, { first, next }: OffsetRange) {
+    super(
+      `The object for offsets ${first} to ${next - 1} of ${chainText(chain)} is missing, and its claim names voids: this release can not make it, so the partition stands still until a newer archiver does.`,
+    );
+    this.name = 'VoidsNotBuilt';
+  }
+}
 
 /** A Parquet file on disk that a second reader has checked. */
 export interface BuiltObject {
@@ -44,13 +54,7 @@ export async function buildObject(database: Database, chain: ChainId, rows: Rows
 }
 
 /** The claim for an object that was built from `[first, next)`. */
-export function dataEntry(
-  lake: LakeLayout,
-  chain: ChainId,
-  range: { readonly first: number; readonly next: number },
-  totals: RowTotals,
-  attempt: string,
-): DataEntry {
+export function dataEntry(lake: LakeLayout, chain: ChainId, range: OffsetRange, totals: RowTotals, attempt: string): DataEntry {
   return {
     kind: 'data',
     first: range.first,
@@ -68,7 +72,7 @@ export function dataEntry(
 /** Makes a claim's object from what the log still holds of it, in files of its own in `folder`. */
 export function objectMaker(database: Database, folder: string): MakeObject {
   return async (chain, entry, range) => {
-    if (entry.voids.length > 0) throw new FileDamage(entry.object, 'its claim has voids, which this release can not make anew');
+    if (entry.voids.length > 0) throw new VoidsNotBuilt(chain, entry);
     const name = join(folder, `repair-${entry.attempt}-${process.hrtime.bigint()}`);
     const file = await RowFile.create(`${name}.rows`);
     try {

@@ -30,7 +30,7 @@ const RECORD_SQL: Readonly<Record<(typeof recordColumns)[number]['name'], (chain
 function rowsToColumnsSql(chain: ChainId, slice: RowSlice): string {
   const typed = parquetColumns.map(({ name, duckdbType }) => `${sqlName(name)}::${duckdbType} AS ${sqlName(name)}`);
   const record = recordColumns.map(({ name, duckdbType }) => `(${RECORD_SQL[name](chain)})::${duckdbType} AS ${sqlName(name)}`);
-  return `WITH source AS (SELECT row_offset, timestamp_ms, readable, headers, from_base64(key) AS key_bytes, from_base64(value) AS value_bytes FROM ${rowsSql(slice)}),
+  return `WITH source AS (SELECT row_offset, timestamp_ms, readable, mended, headers, from_base64(key) AS key_bytes, from_base64(value) AS value_bytes FROM ${rowsSql(slice)}),
 ${typedColumnsCtes()},
 shaped AS (SELECT *, array_to_string(json_names, ',') AS shape FROM typed),
 checked AS (SELECT *, ${rebuildSql(FILE_COLUMNS)} AS again FROM shaped)

@@ -12,14 +12,15 @@ export interface RowSlice {
 const MIN_BUFFER_BYTES = 2 ** 21;
 
 /**
- * The table function that reads a slice, in the order of the file: row_offset, timestamp_ms, digest, readable (whether the
- * value may be looked into), key and value in base64, headers as JSON. Quoting is off: no field can hold a tab or a line feed.
+ * The table function that reads a slice, in the order of the file: row_offset, timestamp_ms, digest, readable (whether the value may be
+ * looked into), mended (what to look into where that is not the value itself), key, headers as JSON, value; bytes are in base64.
+ * Quoting is off: no field can hold a tab or a line feed.
  */
 export function rowsSql({ file, first, next }: RowSlice): string {
   const buffer = Math.max(MIN_BUFFER_BYTES, file.longestLine * 2);
   return `(SELECT * FROM read_csv(${sqlText(file.path)}, auto_detect = false, header = false, delim = '\t', quote = '', escape = '',
   comment = '', new_line = '\\n', nullstr = ${sqlText(NULL_TEXT)}, max_line_size = ${buffer}, buffer_size = ${buffer * 2},
-  columns = {row_offset: 'BIGINT', timestamp_ms: 'BIGINT', digest: 'UBIGINT', readable: 'BOOLEAN', key: 'VARCHAR', headers: 'VARCHAR', value: 'VARCHAR'})
+  columns = {row_offset: 'BIGINT', timestamp_ms: 'BIGINT', digest: 'UBIGINT', readable: 'BOOLEAN', mended: 'VARCHAR', key: 'VARCHAR', headers: 'VARCHAR', value: 'VARCHAR'})
   WHERE row_offset >= ${first} AND row_offset < ${next})`;
 }
 

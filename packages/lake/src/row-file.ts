@@ -1,9 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { eventKind } from '@tailrace/events';
+import { withoutLoneSurrogates } from './lone-surrogates.ts';
 import { recordDigest } from './record-digest.ts';
 import type { LakeRecord } from './records.ts';
 import { type RowTotals, RunningTotals } from './row-totals.ts';
+
+const ROWS_AT_A_STRETCH = 1000;
 
 /** Stands for null: no base64 text and no JSON list is a lone hyphen. */
 export const NULL_TEXT = '-';
@@ -30,7 +33,9 @@ function readable({ value, headers }: LakeRecord): boolean {
 /** One row of the file; the columns are those that `row-file-sql.ts` reads. */
 function line(record: LakeRecord, digest: bigint): string {
   const { offset, timestampMs, key, value, headers } = record;
-  return `${offset}\t${timestampMs}\t${digest}\t${readable(record) ? 1 : 0}\t${base64(key)}\t${headersJson(headers)}\t${base64(value)}\n`;
+  const isReadable = readable(record);
+  const mended = isReadable && value !== null ? withoutLoneSurrogates(value) : null;
+  return `${offset}\t${timestampMs}\t${digest}\t${isReadable ? 1 : 0}\t${base64(mended)}\t${base64(key)}\t${headersJson(headers)}\t${base64(value)}\n`;
 }
 
 function payloadBytes({ key, value, headers }: LakeRecord): number {
@@ -97,8 +102,12 @@ export class RowFile {
   /** Appends the records whole or not at all: a write that fails leaves the file where it stood. */
   async append(records: Iterable<LakeRecord>): Promise<void> {
     const sum = new RunningTotals(this.#state.totals);
-    let { longestLine, rawBytes } = this.#state;
-    const lines: string[] = [];
+    let { fileBytes, longestLine, rawBytes } = this.#state;
+    let lines: string[] = [];
+    const flush = async (): Promise<void> => {
+      fileBytes += await this.#write(lines.join(''), fileBytes);
+      lines = [];
+    };
     for (const record of records) {
       const digest = recordDigest(record);
       const text = line(record, digest);
@@ -107,15 +116,21 @@ export class RowFile {
       rawBytes += payloadBytes(record);
       sum.add(record, digest);
       lines.push(text);
+      // The write gives the event loop a turn: thousands of records at a stretch would hold it for a tenth of a second.
+      if (lines.length === ROWS_AT_A_STRETCH) await flush();
     }
-    const bytes = Buffer.from(lines.join(''), 'utf8');
-    const { fileBytes } = this.#state;
-    // At an explicit position: what a failed write left behind is written over by the next one.
+    await flush();
+    this.#state = { fileBytes, rawBytes, longestLine, totals: sum.totals };
+  }
+
+  /** At an explicit position: what a failed write left behind is written over by the next one. */
+  async #write(text: string, position: number): Promise<number> {
+    const bytes = Buffer.from(text, 'utf8');
     for (let at = 0; at < bytes.length; ) {
-      const { bytesWritten } = await this.#handle.write(bytes, at, bytes.length - at, fileBytes + at);
+      const { bytesWritten } = await this.#handle.write(bytes, at, bytes.length - at, position + at);
       at += bytesWritten;
     }
-    this.#state = { fileBytes: fileBytes + bytes.length, rawBytes, longestLine, totals: sum.totals };
+    return bytes.length;
   }
 
   /** Ends the writing, and cuts off what a failed write left behind. */

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  CreateBucketCommand,
   DeleteObjectCommand,
   GetObjectCommand,
   type GetObjectCommandOutput,
@@ -100,16 +99,6 @@ export class S3Store implements ObjectStore {
       await this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: key }), { abortSignal: bound(0) });
     } catch (error) {
       throw s3Fault(this.name, `delete ${key}`, error);
-    }
-  }
-
-  /** Makes the bucket where it is missing. Only for stacks of our own: a given store's bucket is its owner's. */
-  async ensureBucket(): Promise<void> {
-    try {
-      await this.#client.send(new CreateBucketCommand({ Bucket: this.#bucket }), { abortSignal: bound(0) });
-    } catch (error) {
-      // 409: it is there already. Whether it is ours shows at the first write.
-      if (statusOf(error) !== 409) throw s3Fault(this.name, 'make the bucket', error);
     }
   }
 

@@ -52,6 +52,14 @@ function membersSql(object: string): string {
   return `nullif(${object}[2:-2], '')`;
 }
 
+/** The object without repeated names: the last value counts, as for the gateway's checks and the key. `$.*` gives every value in its order. */
+function unrepeatedSql(): string {
+  const last = 'list_filter(range(1, len(json_names) + 1), lambda place: NOT list_contains(json_names[place + 1:], json_names[place]))';
+  const member = `to_json(json_names[place])::VARCHAR || ':' || json_extract(json, '$.*')[place]::VARCHAR`;
+  return `CASE WHEN len(json_names) > list_unique(json_names)
+    THEN '{' || array_to_string(list_transform(${last}, lambda place: ${member}), ',') || '}' ELSE json END`;
+}
+
 /** The names outside the field table that `attributes` does not hold either. Only looked for where there are more names than known ones. */
 function unknownSql(): string {
   const known = parquetColumns.map(({ name }) => sqlText(name)).join(', ');
@@ -67,15 +75,17 @@ function mergedSql(): string {
 }
 
 /**
- * The steps from a record's bytes to its typed columns, as common table expressions over `source` (with `value_bytes` and `readable`).
- * The last one is `typed`: everything of `source`, `json` (NULL unless the value is one JSON object), `json_names` and the columns.
+ * The steps from a record's bytes to its typed columns, as common table expressions over `source` (with `value_bytes`, `readable` and `mended`).
+ * The last one is `typed`: everything of `source`, `json` (NULL unless the value is one JSON object), `json_names` as they were written, and the columns.
  */
 export function typedColumnsCtes(): string {
   const paths = parquetColumns.map(({ name }) => sqlText(`$."${name}"`)).join(', ');
   const columns = parquetColumns.map((column, i) => `${typedSql(column, i + 1)} AS ${sqlName(column.name)}`);
-  return `decoded AS (SELECT *, CASE WHEN readable THEN decode(value_bytes) END AS text FROM source),
-objects AS (SELECT *, CASE WHEN starts_with(ltrim(text, E' \\t\\r\\n'), '{') AND json_valid(text) THEN text END AS json FROM decoded),
-picked AS (SELECT *, json_keys(json) AS json_names, json_type(json, [${paths}]) AS json_types, json_extract_string(json, [${paths}]) AS json_texts FROM objects),
+  return `decoded AS (SELECT *, CASE WHEN readable THEN decode(value_bytes) END AS text, coalesce(decode(from_base64(mended)), text) AS parsed FROM source),
+objects AS (SELECT *, CASE WHEN starts_with(ltrim(parsed, E' \\t\\r\\n'), '{') AND json_valid(parsed) THEN parsed END AS json FROM decoded),
+named AS (SELECT *, json_keys(json) AS json_names FROM objects),
+unrepeated AS (SELECT * REPLACE (${unrepeatedSql()} AS json) FROM named),
+picked AS (SELECT *, json_type(json, [${paths}]) AS json_types, json_extract_string(json, [${paths}]) AS json_texts FROM unrepeated),
 own AS (SELECT *, ${columns.join(',\n  ')} FROM picked),
 beside AS (SELECT *, ${unknownSql()} AS json_unknown FROM own),
 typed AS (SELECT * REPLACE (${mergedSql()} AS attributes) FROM beside)`;

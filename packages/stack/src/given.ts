@@ -36,6 +36,6 @@ function givenEndpoints() {
     return endpointsFromEnvironment();
   } catch (cause) {
     const { message } = cause as Error;
-    throw new Failure(`${message.replace(/: run npm test.*/, '')}: set them, or leave --servers given away.`, { cause });
+    throw new Failure(`${message.replace(/: run npm test.*/, '')}: set them, or leave --servers given away.`, { exitCode: 2, cause });
   }
 }

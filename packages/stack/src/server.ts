@@ -9,7 +9,7 @@ import type { ServerName } from './toolchain/servers.mjs';
 
 const READY_TIMEOUT_MS = 120_000;
 const READY_RETRY_MS = 50;
-/** Above the 8 s after which the launcher halts itself. */
+/** Above the time after which the launcher halts itself. */
 const STOP_TIMEOUT_MS = 10_000;
 
 const TRAINING_STOP_TIMEOUT_MS = 130_000;
@@ -125,14 +125,13 @@ export class Server {
   }
 
   /**
-   * Ends the process: orderly by closing its standard input, and by force when that takes too long; patiently, which waits for as long
+   * Ends the process: orderly, and by force when that takes too long; patiently, which waits for as long
    * as the writing of a class archive takes; or at once with a signal that can not be caught.
    */
   async stop(how: 'orderly' | 'patiently' | 'kill' = 'orderly'): Promise<void> {
     const child = this.#child;
     if (child === undefined || !this.running) return;
-    if (how === 'kill') child.kill('SIGKILL');
-    child.stdin?.destroy();
+    child.kill(how === 'kill' ? 'SIGKILL' : 'SIGTERM');
     const timer = setTimeout(() => child.kill('SIGKILL'), how === 'patiently' ? TRAINING_STOP_TIMEOUT_MS : STOP_TIMEOUT_MS);
     await this.#ended;
     clearTimeout(timer);

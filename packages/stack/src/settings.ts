@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { ServerName } from './toolchain/servers.mjs';
 
 /** `fast-start` compiles less (tests); `throughput` lets the JIT compile hot code fully (`npm start`, benches). */
@@ -120,6 +121,14 @@ export interface JvmSite {
   readonly archive: { readonly use: string } | { readonly write: string } | undefined;
 }
 
+/** Beside both `src` and `dist`. */
+const logging = (file: string) => fileURLToPath(new URL(`../java/${file}`, import.meta.url));
+const LOGGING: Record<ServerName, string> = {
+  kafka: `-Dlog4j2.configurationFile=${logging('log4j2.properties')}`,
+  opensearch: `-Dlog4j2.configurationFile=${logging('log4j2.properties')}`,
+  s3proxy: `-Dlogback.configurationFile=${logging('logback.xml')}`,
+};
+
 const HEAP: Record<ServerName, readonly string[]> = {
   kafka: ['-Xmx256m'],
   opensearch: ['-Xms512m', '-Xmx512m'],
@@ -138,6 +147,9 @@ export function jvmFlags(site: JvmSite): string[] {
     '-XX:+ExitOnOutOfMemoryError',
     `-XX:ErrorFile=${join(site.logFolder, `${site.server}-crash.log`)}`,
     `-Djava.io.tmpdir=${site.temporaryFolder}`,
+    // JNA ignores the line above and would unpack into the user's cache folder.
+    `-Djna.tmpdir=${site.temporaryFolder}`,
+    LOGGING[site.server],
     '-Djava.awt.headless=true',
     '-Dfile.encoding=UTF-8',
     ...(site.server === 'opensearch' ? ['--add-modules=jdk.incubator.vector'] : []),

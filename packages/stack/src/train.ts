@@ -3,7 +3,7 @@ import { type Endpoints, processEnvironment, quietAwsSdk } from './config.ts';
 import { type Folders, makeFolders } from './folders.ts';
 import { planServers } from './plans.ts';
 import { Server } from './server.ts';
-import { cached } from './toolchain/cache.mjs';
+import { cached, isCached } from './toolchain/cache.mjs';
 import { prepareServers, type ServerName, type Toolchain } from './toolchain/servers.mjs';
 
 /**
@@ -14,7 +14,7 @@ import { prepareServers, type ServerName, type Toolchain } from './toolchain/ser
  */
 export async function trainArchives(signal: AbortSignal, step: <T>(what: string, work: () => Promise<T>) => Promise<T>): Promise<void> {
   const toolchain = await prepareServers({ env: processEnvironment(), signal });
-  const missing = (Object.keys(toolchain.archives) as ServerName[]).filter((name) => !existsSync(toolchain.archives[name]));
+  const missing = (Object.keys(toolchain.archives) as ServerName[]).filter((name) => !isCached(toolchain.archives[name]));
   if (missing.length === 0) return;
   await step('making class archives, so that the servers start in a third of the time', async () => {
     const folders = makeFolders(undefined, toolchain.openSearch);

@@ -99,7 +99,7 @@ class SecondClientAdmin implements ClusterAdmin {
       this.#admin.listOffsets({ topics: asked(LATEST) }),
       this.#commits(group, existing),
     ]);
-    return ends.flatMap(({ name, partitions }) =>
+    const lags = ends.flatMap(({ name, partitions }) =>
       partitions.map(({ partitionIndex: partition, offset }) => {
         const logStart = Number(
           starts.find((topic) => topic.name === name)?.partitions.find((p) => p.partitionIndex === partition)?.offset ?? 0n,
@@ -109,6 +109,8 @@ class SecondClientAdmin implements ClusterAdmin {
         return { topic: name, partition, committed, logStart, logEnd, lag: Math.max(0, logEnd - (committed ?? logStart)) };
       }),
     );
+    // The broker answers in an order of its own.
+    return lags.sort((a, b) => existing.indexOf(a.topic) - existing.indexOf(b.topic) || a.partition - b.partition);
   }
 
   async deleteTopics(names: readonly string[]): Promise<void> {

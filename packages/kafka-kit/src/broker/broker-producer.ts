@@ -1,7 +1,7 @@
 import type { OutgoingRecord } from '../publish/contract.ts';
 import type { ClientLogLine } from './broker-consumer.ts';
 
-/** A record that the client or the broker did not take. `certain`: it is not in the log; else it may be. `own`: the record's own fault. */
+/** A record that the client or the broker did not take. `certain`: it is not in the log; else it may be. `own`: the record's own fault, or of one that was sent with it. */
 export interface DeliveryFault {
   readonly reason: string;
   readonly certain: boolean;

@@ -1,4 +1,4 @@
-import type { Headers, RawRecord, TopicPartition } from '../records.ts';
+import { type Headers, partitionKey, type RawRecord, type TopicPartition } from '../records.ts';
 import type { KafkaSettings } from '../settings.ts';
 import type { BrokerConsumer, BrokerHandlers, PartitionFacts, Position, RebalanceEvent } from './broker-consumer.ts';
 import { ask, CODES, kafka, nativeSettings, tellLog, toBrokerError } from './native-client.ts';
@@ -35,6 +35,8 @@ export function createNativeConsumer(settings: KafkaSettings, membership: GroupM
 class NativeBrokerConsumer implements BrokerConsumer {
   readonly #consumer: NativeConsumer;
   readonly #identity: TopicIdentity;
+  /** What was stored last and is not confirmed yet. */
+  readonly #stored = new Map<string, number>();
   #handlers: BrokerHandlers | undefined;
   #closing = false;
 
@@ -94,6 +96,7 @@ class NativeBrokerConsumer implements BrokerConsumer {
 
   unassign(partitions: readonly TopicPartition[]): void {
     this.#consumer.incrementalUnassign(plain(partitions));
+    for (const tp of partitions) this.#stored.delete(partitionKey(tp));
   }
 
   pause(partitions: readonly TopicPartition[]): void {
@@ -106,6 +109,7 @@ class NativeBrokerConsumer implements BrokerConsumer {
 
   store(positions: readonly Position[]): void {
     this.#consumer.offsetsStore(positions.map((p) => ({ topic: p.topic, partition: p.partition, offset: offset(p.nextToRead) })));
+    for (const position of positions) this.#stored.set(partitionKey(position), position.nextToRead);
   }
 
   commitStored(): void {
@@ -176,12 +180,32 @@ class NativeBrokerConsumer implements BrokerConsumer {
     // Nothing was stored since the last commit: not a fault.
     if (error?.code === CODES.noOffset) return;
     const positions = offsets.flatMap((o) => (o.offset >= 0 ? [{ topic: o.topic, partition: o.partition, nextToRead: o.offset }] : []));
+    if (!error) this.#forget(positions);
     this.#handlers?.commit(error ? { kind: 'failed', positions, reason: error.message } : { kind: 'committed', positions });
+  }
+
+  /**
+   * On unassign the client commits what is stored once more, also when that was confirmed long ago. By then the topic may have been
+   * made anew under its name, and the old position would hide the new topic's records below it.
+   */
+  #forget(positions: readonly Position[]): void {
+    for (const { topic, partition, nextToRead } of positions) {
+      const key = partitionKey({ topic, partition });
+      if (this.#stored.get(key) !== nextToRead) continue;
+      this.#stored.delete(key);
+      try {
+        this.#consumer.offsetsStore([{ topic, partition, offset: OFFSET_INVALID }]);
+      } catch (error) {
+        // Safe: a partition that was given away meanwhile has nothing stored any more.
+        this.#handlers?.log({ severity: 7, facility: 'STORE', message: `${key}: ${String(error)}` });
+      }
+    }
   }
 }
 
-/** librdkafka's logical offset for the end of a partition. */
+/** librdkafka's logical offsets: the end of a partition, and none. */
 const OFFSET_END = -1;
+const OFFSET_INVALID = -1001;
 
 /** The client commits 0 for an offset that is not a number: checked here, since it would rewind the group. */
 function offset(nextToRead: number): number {
@@ -206,7 +230,8 @@ class NativeRecord implements RawRecord {
   readonly timestampMs: number;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
-  readonly #headers: NativeMessage['headers'];
+  readonly #raw: NativeMessage['headers'];
+  #headers: Headers | undefined;
 
   constructor(message: NativeMessage) {
     this.topic = message.topic;
@@ -215,12 +240,24 @@ class NativeRecord implements RawRecord {
     this.timestampMs = message.timestamp ?? -1;
     this.key = typeof message.key === 'string' ? Buffer.from(message.key) : (message.key ?? null);
     this.value = message.value;
-    this.#headers = message.headers;
+    this.#raw = message.headers;
   }
 
   get headers(): Headers {
-    return (this.#headers ?? []).flatMap((header) =>
-      Object.entries(header).map(([name, value]) => [name, typeof value === 'string' ? Buffer.from(value) : value] as const),
-    );
+    this.#headers ??= (this.#raw ?? []).map(nativeHeader);
+    return this.#headers;
   }
+
+  get headerBytes(): number {
+    let bytes = 0;
+    for (const header of this.#raw ?? []) for (const name in header) bytes += name.length + (header[name]?.length ?? 0);
+    return bytes;
+  }
+}
+
+/** Each header is an object of one key. One that is called `__proto__` became the object's prototype instead. */
+function nativeHeader(header: Readonly<Record<string, string | Buffer>>): readonly [string, Buffer] {
+  const [entry] = Object.entries(header);
+  const [name, value] = entry ?? ['__proto__', Object.getPrototypeOf(header) as string | Buffer];
+  return [name, typeof value === 'string' ? Buffer.from(value) : value];
 }

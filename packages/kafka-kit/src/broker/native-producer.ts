@@ -23,14 +23,15 @@ export const DEFAULT_PRODUCER_SETTINGS: ProducerSettings = {
 /** A flush asks again this often whether all is acknowledged; one long flush looks only every 10 ms. */
 const FLUSH_SLICE_MS = 5;
 const CONNECT_TIMEOUT_MS = 10_000;
+const RECONNECT_MS = 1000;
 /** Log lines and errors of an idle client are fetched this often. */
 const EVENT_POLL_MS = 500;
 
 type NativeProducer = InstanceType<typeof kafka.Producer>;
 type NativeHeaders = { [name: string]: Buffer }[];
 
-/** The broker's codes that speak of the record alone: too large (10), batch too large (18), invalid record (87). */
-const OWN_FAULTS = new Set([10, 18, 87]);
+/** Codes for a fault of the record, or of another one in its batch: too large (10), batch too large (18), invalid record (87), invalid neighbour (-138). */
+const OWN_FAULTS = new Set([10, 18, 87, -138]);
 
 /** A producer with acks=all and idempotence, that reports only failures. */
 export function createNativeProducer(settings: KafkaSettings, producer: ProducerSettings): BrokerProducer {
@@ -43,6 +44,7 @@ class NativeBrokerProducer implements BrokerProducer {
   #failed: FailedRecord[] = [];
   #log: (line: ClientLogLine) => void = () => {};
   #fatal = false;
+  #closed = false;
   /** Headers are the same few lists for millions of records: converted once. */
   readonly #converted = new WeakMap<Headers, NativeHeaders>();
 
@@ -69,9 +71,7 @@ class NativeBrokerProducer implements BrokerProducer {
 
   async connect(log: (line: ClientLogLine) => void): Promise<void> {
     this.#log = log;
-    tellLog(this.#producer, log);
-    await ask((done) => this.#producer.connect({ timeout: CONNECT_TIMEOUT_MS }, done));
-    this.#producer.setPollInterval(EVENT_POLL_MS);
+    await this.#start(this.#producer);
   }
 
   hand(record: OutgoingRecord): Handed {
@@ -125,6 +125,7 @@ class NativeBrokerProducer implements BrokerProducer {
   }
 
   async close(timeoutMs: number): Promise<void> {
+    this.#closed = true;
     // Without a time the client flushes for 500 ms and then drops the rest in silence.
     await ask((done) => this.#producer.disconnect(timeoutMs, done));
   }
@@ -154,13 +155,28 @@ class NativeBrokerProducer implements BrokerProducer {
     });
   }
 
-  /** After a fatal error this client refuses everything for ever. */
+  /** After a fatal error this client refuses everything for ever. Until another one is connected nothing can be written: it is tried for as long as it takes. */
   async #replace(): Promise<void> {
     const broken = this.#producer;
-    this.#fatal = false;
-    this.#producer = this.#create();
-    await this.connect(this.#log);
-    broken.disconnect(0, () => {});
+    while (this.#fatal && !this.#closed) {
+      const fresh = this.#create();
+      try {
+        await this.#start(fresh);
+        this.#producer = fresh;
+        this.#fatal = false;
+      } catch (error) {
+        this.#log({ severity: 4, facility: 'REPLACE', message: `a new producer can not be connected: ${String(error)}` });
+        fresh.disconnect(0, () => {});
+        await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
+      }
+    }
+    if (!this.#fatal) broken.disconnect(0, () => {});
+  }
+
+  async #start(producer: NativeProducer): Promise<void> {
+    tellLog(producer, this.#log);
+    await ask((done) => producer.connect({ timeout: CONNECT_TIMEOUT_MS }, done));
+    producer.setPollInterval(EVENT_POLL_MS);
   }
 
   #headers(headers: Headers | undefined): NativeHeaders | undefined {

@@ -2,7 +2,7 @@ import type { RawRecord } from '../records.ts';
 import type { CloseReason } from './contract.ts';
 import { heldBytes } from './record-batch.ts';
 
-/** A batch closes at the first of these. `maxBytes` counts keys, values and a fixed overhead a record. */
+/** A batch closes at the first of these. `maxBytes` counts keys, values, headers and a fixed overhead a record. */
 export interface BatchLimits {
   readonly maxRecords: number;
   readonly maxBytes: number;

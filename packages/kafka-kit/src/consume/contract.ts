@@ -27,7 +27,10 @@ export interface Batch {
   headers(i: number): Headers;
   /** The record's own coordinates, or on a declared side channel those of its `origin.*` headers. */
   origin(i: number): Coordinates;
-  /** The sink has its own copy: the bytes leave the memory bound, the records stay unsettled. After it the sink retries by itself and rejects only on abort. */
+  /**
+   * The sink has its own copy: the bytes are let go and leave the memory bound, the records stay unsettled. After it the batch tells
+   * only its source, length and offsets, and the sink retries by itself and rejects only on abort.
+   */
   release(): void;
 }
 

@@ -28,7 +28,7 @@ export function viewLane(lane: LaneState, cachedLogEnd: number | undefined): Lan
     partition: lane.partition,
     phase: lane.phase.kind,
     halted: lane.phase.kind === 'halted' ? lane.phase.why.sentence : undefined,
-    outage: lane.outage,
+    outage: lane.outage ?? (lane.phase.kind === 'halted' ? undefined : (lane.lookUp ?? lane.suspicion?.outage)),
     paused: lane.paused,
     nextToRead,
     logEnd,

@@ -1,6 +1,6 @@
 import type { RawRecord, TopicPartition } from '../records.ts';
 import { Batcher, type BatchLimits } from './batcher.ts';
-import type { Gap, Lane } from './contract.ts';
+import type { CloseReason, Gap, Lane } from './contract.ts';
 import { OffsetLedger } from './offset-ledger.ts';
 import { heldBytes, RecordBatch } from './record-batch.ts';
 
@@ -32,8 +32,13 @@ export interface LaneTotals {
   deliveredRecords: number;
 }
 
+/** News of a gap, with its place in the queue. */
+export interface GapNews {
+  readonly gap: Gap;
+}
+
 /** What a lane hands over next, in offset order: records, or news of a void between them. */
-export type QueueItem = RecordBatch | { readonly gap: Gap };
+export type QueueItem = RecordBatch | GapNews;
 
 /** All that is known of one owned partition. Only the runtime's loop changes it. */
 export class LaneState implements TopicPartition {
@@ -44,8 +49,17 @@ export class LaneState implements TopicPartition {
   /** Aborted when the lane is given up: its writes in flight have nothing to settle any more. */
   readonly abort = new AbortController();
   readonly inFlight = new Set<RecordBatch>();
+  /** Batches that must be handed over again; while there is one, nothing behind it is handed over. */
+  readonly owed = new Set<RecordBatch>();
   phase: LanePhase = { kind: 'opening' };
+  /** Of the sink. */
   outage: Outage | undefined;
+  /** Of the look-ups that a lane needs before it can read: separate, or one would end or hurry the other. */
+  lookUp: Outage | undefined;
+  /** What speaks against the log's identity (truncated, recreated), until a second look-up confirms or clears it. */
+  suspicion: { readonly kind: Gap['kind']; readonly outage: Outage } | undefined;
+  /** No look-up before this time: the group's first position is being committed. */
+  lookUpFromMs = 0;
   paused = true;
   /** The next offset the client should deliver. */
   expected = 0;
@@ -53,22 +67,22 @@ export class LaneState implements TopicPartition {
   queue: QueueItem[] = [];
   /** Whether a call of `sink.gap` for the head of the queue is under way. */
   tellingGap = false;
-  /** A suspicion (truncated, recreated) that a second look-up must confirm. */
-  suspectedSinceMs: number | undefined;
   /** Broker time of the record that was settled last. */
   settledMs: number | undefined;
+  /** How many lanes before this one were opened again without settling anything since. */
+  reopenings = 0;
+  /** Where to open instead of at the commit: where the lane stood that this one replaces. */
+  readonly reopenAt: number | undefined;
   #ledger = new OffsetLedger(0);
   #batcher: Batcher;
   #storedUpTo: number;
   #held = 0;
   readonly #limits: BatchLimits;
   readonly #totals: LaneTotals;
-  /** Where to open instead of at the commit: the first unsettled offset of the lane that this one replaces. */
-  readonly reopenAt: number | undefined;
 
   /** `before`: the lane of the same ownership that this one replaces, after its sink gave back a batch that it had released. */
   constructor(tp: TopicPartition, limits: BatchLimits, totals: LaneTotals, before?: LaneState) {
-    this.reopenAt = before?.ledger.nextToRead;
+    this.reopenAt = before?.facts === undefined ? before?.reopenAt : before.ledger.nextToRead;
     this.#storedUpTo = before?.storedUpTo ?? -1;
     this.topic = tp.topic;
     this.partition = tp.partition;
@@ -93,18 +107,11 @@ export class LaneState implements TopicPartition {
   /** Broker time of the oldest delivered record that is not settled; where there is none, of the last settled one. */
   get behindSinceMs(): number | undefined {
     let oldest: RecordBatch | undefined;
-    const see = (item: QueueItem): void => {
-      if (item instanceof RecordBatch && (oldest === undefined || item.firstOffset < oldest.firstOffset)) oldest = item;
-    };
-    for (const batch of this.inFlight) see(batch);
-    for (const item of this.queue) see(item);
-    const timeMs = oldest?.timestampMs(0) ?? this.#batcher.first?.timestampMs ?? this.settledMs;
+    for (const item of [...this.inFlight, ...this.queue]) {
+      if (item instanceof RecordBatch && item.firstOffset < (oldest?.firstOffset ?? Number.POSITIVE_INFINITY)) oldest = item;
+    }
+    const timeMs = oldest?.firstTimestampMs ?? this.#batcher.first?.timestampMs ?? this.settledMs;
     return timeMs === undefined || timeMs < 0 ? undefined : timeMs;
-  }
-
-  /** Whether everything delivered was handed over and answered. */
-  get idle(): boolean {
-    return this.queue.length === 0 && this.#batcher.length === 0 && this.inFlight.size === 0;
   }
 
   /** Starts to read at `startAt`. Offsets at or below the group's commit are never stored again (I2). */
@@ -113,8 +120,6 @@ export class LaneState implements TopicPartition {
     this.expected = startAt;
     this.#ledger = new OffsetLedger(startAt);
     this.#storedUpTo = Math.max(this.#storedUpTo, facts.committed ?? -1);
-    this.outage = undefined;
-    this.suspectedSinceMs = undefined;
     this.phase = { kind: 'running' };
   }
 
@@ -131,15 +136,23 @@ export class LaneState implements TopicPartition {
     this.#batcher.closeIfDue(nowMs);
   }
 
+  /** Closes what is gathered when nothing of this lane is on its way to the sink: its memory would be free only at its age. */
+  closeForSpace(): void {
+    if (this.queue.length > 0) return;
+    for (const batch of this.inFlight) if (!batch.released) return;
+    this.#batcher.close('bytes');
+  }
+
   /** Puts news of a gap behind everything delivered before it. */
   enqueueGap(gap: Gap): void {
     this.#batcher.close('gap');
     this.queue.push({ gap });
   }
 
-  /** Puts a batch that must be handed over again back to its place in offset order. */
-  giveBack(batch: RecordBatch): void {
-    const behind = this.queue.findIndex((item) => (item instanceof RecordBatch ? item.firstOffset : item.gap.from) > batch.firstOffset);
+  /** Takes a batch back, to be handed over again, at its place in offset order. The batch has left `inFlight`, its bytes are counted. */
+  owe(batch: RecordBatch): void {
+    this.owed.add(batch);
+    const behind = this.queue.findIndex((item) => firstOffsetOf(item) > batch.firstOffset);
     this.queue.splice(behind < 0 ? this.queue.length : behind, 0, batch);
   }
 
@@ -157,6 +170,8 @@ export class LaneState implements TopicPartition {
     const next = this.#ledger.nextToRead;
     // A lane that never began has no position: storing its 0 would rewind the group.
     if (this.facts === undefined || next <= this.#storedUpTo) return undefined;
+    // In another life of the topic the same offset means other records: committed there, it would hide all below it.
+    if (this.suspicion?.kind === 'recreated') return undefined;
     this.#storedUpTo = next;
     return next;
   }
@@ -166,28 +181,41 @@ export class LaneState implements TopicPartition {
     const abandoned = this.#ledger.unsettled;
     this.abort.abort();
     this.queue = [];
+    this.owed.clear();
     this.#batcher = this.#newBatcher();
     this.inFlight.clear();
     this.letGo(this.#held);
     return abandoned;
   }
 
-  /** Drops what is queued, and keeps what is in flight: a draining or halted lane hands over nothing more. */
-  dropQueue(): void {
-    this.#batcher.close('drain');
-    for (const item of this.queue) if (item instanceof RecordBatch) this.letGo(item.heldBytes);
-    this.queue = [];
+  /** Drops what is queued at `offset` and behind it, and keeps what is in flight. */
+  dropQueue(offset: number, why: CloseReason): void {
+    this.#batcher.close(why);
+    const kept = this.queue.filter((item) => firstOffsetOf(item) < offset);
+    for (const item of this.queue) {
+      if (!(item instanceof RecordBatch) || kept.includes(item)) continue;
+      this.letGo(item.heldBytes);
+      this.owed.delete(item);
+    }
+    this.queue = kept;
   }
 
   #newBatcher(): Batcher {
     return new Batcher(this.#limits, (records, why) => {
       const incarnation = this.facts?.incarnation ?? '';
       const source = { topic: this.topic, partition: this.partition, incarnation };
-      this.queue.push(new RecordBatch(records, source, why, (batch) => this.#released(batch)));
+      this.queue.push(new RecordBatch(records, source, why, (batch) => this.#release(batch)));
     });
   }
 
-  #released(batch: RecordBatch): void {
-    if (this.inFlight.has(batch)) this.letGo(batch.heldBytes);
+  /** A batch that the sink does not have any more was let go, or waits to be handed over again: then its bytes are still needed. */
+  #release(batch: RecordBatch): boolean {
+    if (!this.inFlight.has(batch)) return false;
+    this.letGo(batch.heldBytes);
+    return true;
   }
+}
+
+function firstOffsetOf(item: QueueItem): number {
+  return item instanceof RecordBatch ? item.firstOffset : item.gap.from;
 }

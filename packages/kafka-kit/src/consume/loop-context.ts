@@ -1,4 +1,4 @@
-import type { BrokerConsumer, Position } from '../broker/broker-consumer.ts';
+import type { BrokerConsumer, CommitResult, Position } from '../broker/broker-consumer.ts';
 import type { RuntimeEvent } from '../observe/runtime-events.ts';
 import { partitionKey, type TopicPartition } from '../records.ts';
 import { backoffMs } from '../recover/backoff.ts';
@@ -16,6 +16,8 @@ export class LoopContext {
   readonly totals: LaneTotals = { usedBytes: 0, deliveredRecords: 0 };
   /** What was stored and not yet confirmed by the broker, by partition. */
   readonly unconfirmed = new Map<string, number>();
+  /** Which life of its topic a partition was read in last, by this process. */
+  readonly incarnations = new Map<string, string>();
   #entered: (() => void)[] = [];
   #wake = new AbortController();
 
@@ -57,6 +59,17 @@ export class LoopContext {
     if (positions.length > 0) this.broker.store(positions);
   }
 
+  /** Takes the broker's answer to a commit. A refused one of a partition that went to another member is not waited for any more. */
+  committed(result: CommitResult, running: boolean): void {
+    this.observe({ kind: 'commit', result });
+    for (const position of result.positions) {
+      const key = partitionKey(position);
+      const confirmed = result.kind === 'committed' && (this.unconfirmed.get(key) ?? Number.POSITIVE_INFINITY) <= position.nextToRead;
+      const given = result.kind === 'failed' && running && !this.lanes.has(key);
+      if (confirmed || given) this.unconfirmed.delete(key);
+    }
+  }
+
   lane(tp: TopicPartition): LaneState | undefined {
     return this.lanes.get(partitionKey(tp));
   }
@@ -76,28 +89,32 @@ export class LoopContext {
     return this.lanes.get(partitionKey(lane)) === lane;
   }
 
-  outage(lane: LaneState, why: Outage['why'], cause: unknown): void {
+  /** Notes that something needs another try. `attemptsBefore`: those of a lane that this one replaces. */
+  outage(lane: LaneState, why: Outage['why'], cause: unknown, attemptsBefore = 0): void {
     const nowMs = this.clock.nowMs();
-    const attempts = (lane.outage?.attempts ?? 0) + 1;
-    lane.outage = {
+    const slot = why === 'open' ? 'lookUp' : 'outage';
+    const attempts = (lane[slot]?.attempts ?? attemptsBefore) + 1;
+    lane[slot] = {
       why,
       reason: cause instanceof Error ? cause.message : String(cause),
-      sinceMs: lane.outage?.sinceMs ?? nowMs,
+      sinceMs: lane[slot]?.sinceMs ?? nowMs,
       attempts,
       retryAtMs: nowMs + backoffMs(this.options.backoff, attempts - 1),
     };
     this.observe({ kind: 'outage', lane: lane.tp, attempts, cause });
   }
 
-  recovered(lane: LaneState): void {
-    if (lane.outage === undefined) return;
-    this.observe({ kind: 'recovered', lane: lane.tp, afterMs: this.clock.nowMs() - lane.outage.sinceMs });
-    lane.outage = undefined;
+  recovered(lane: LaneState, slot: 'outage' | 'lookUp'): void {
+    const outage = lane[slot];
+    if (outage === undefined) return;
+    lane[slot] = undefined;
+    this.observe({ kind: 'recovered', lane: lane.tp, afterMs: this.clock.nowMs() - outage.sinceMs });
   }
 
+  /** Reads no further. What was delivered before is handed over all the same. */
   halt(lane: LaneState, why: HaltReason): void {
     lane.phase = { kind: 'halted', why };
-    lane.outage = undefined;
+    lane.lookUp = undefined;
     this.observe({ kind: 'lane-halted', lane: lane.tp, why });
   }
 }

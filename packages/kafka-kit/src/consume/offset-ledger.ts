@@ -1,11 +1,19 @@
+/** Offsets `[from, to)`. */
+interface Run {
+  from: number;
+  to: number;
+}
+
 /**
  * What of a lane was delivered and settled, and so what may be committed: the first offset that is not settled.
- * Offsets are tracked in growing order, settled in any. Dies with its lane.
+ * Offsets are tracked in growing order, settled in any. Kept as runs, since a sink may hold millions of records before it settles
+ * them. Dies with its lane.
  */
 export class OffsetLedger {
-  #offsets: number[] = [];
-  #settled: boolean[] = [];
-  #head = 0;
+  /** Everything tracked from `nextToRead` on; a void in the log ends a run. */
+  readonly #tracked: Run[] = [];
+  /** What is settled above `nextToRead`. */
+  readonly #settled: Run[] = [];
   #nextToRead: number;
   #unsettled = 0;
 
@@ -25,54 +33,67 @@ export class OffsetLedger {
 
   /** Throws on an offset that does not grow: the caller checks continuity before it tracks. */
   track(offset: number): void {
-    const last = this.#offsets.at(-1);
-    if (last === undefined ? offset < this.#nextToRead : offset <= last) {
-      throw new Error(`offset ${offset} was tracked after ${last ?? this.#nextToRead - 1}`);
-    }
-    this.#offsets.push(offset);
-    this.#settled.push(false);
+    const last = this.#tracked.at(-1);
+    const next = last?.to ?? this.#nextToRead;
+    if (offset < next) throw new Error(`offset ${offset} was tracked after ${next - 1}`);
+    if (last?.to === offset) last.to += 1;
+    else this.#tracked.push({ from: offset, to: offset + 1 });
     this.#unsettled += 1;
   }
 
   /** Throws on an offset that is not waiting: settling twice would hide a record that was never settled (I3). */
   settle(offset: number): void {
-    const index = this.#indexOf(offset);
-    if (index === undefined || this.#settled[index]) throw new Error(`offset ${offset} was settled without being tracked, or twice`);
-    this.#settled[index] = true;
+    const below = lastAtOrBelow(this.#settled, offset);
+    if (
+      !covers(this.#tracked, lastAtOrBelow(this.#tracked, offset), offset) ||
+      offset < this.#nextToRead ||
+      covers(this.#settled, below, offset)
+    ) {
+      throw new Error(`offset ${offset} was settled without being tracked, or twice`);
+    }
     this.#unsettled -= 1;
+    const left = this.#settled[below];
+    const right = this.#settled[below + 1];
+    const joinsLeft = left?.to === offset;
+    const joinsRight = right?.from === offset + 1;
+    if (left !== undefined && joinsLeft && right !== undefined && joinsRight) {
+      left.to = right.to;
+      this.#settled.splice(below + 1, 1);
+    } else if (left !== undefined && joinsLeft) left.to += 1;
+    else if (right !== undefined && joinsRight) right.from -= 1;
+    else this.#settled.splice(below + 1, 0, { from: offset, to: offset + 1 });
     this.#advance();
   }
 
+  /** A settled run lies within one tracked run: neighbours in it are neighbours in the log. */
   #advance(): void {
-    while (this.#settled[this.#head]) {
-      const offset = this.#offsets[this.#head];
-      if (offset === undefined) break;
-      this.#nextToRead = offset + 1;
-      this.#head += 1;
-    }
-    // Settled entries are dropped in bulk: shifting one by one would cost a copy per record.
-    if (this.#head > 4096 && this.#head * 2 > this.#offsets.length) {
-      this.#offsets = this.#offsets.slice(this.#head);
-      this.#settled = this.#settled.slice(this.#head);
-      this.#head = 0;
+    for (;;) {
+      const tracked = this.#tracked[0];
+      const settled = this.#settled[0];
+      if (tracked === undefined || settled === undefined) return;
+      if (settled.from !== tracked.from) return;
+      this.#nextToRead = settled.to;
+      tracked.from = settled.to;
+      this.#settled.shift();
+      if (tracked.from < tracked.to) return;
+      this.#tracked.shift();
     }
   }
+}
 
-  #indexOf(offset: number): number | undefined {
-    const first = this.#offsets[this.#head];
-    if (first === undefined) return undefined;
-    // Without voids an offset's place follows from its distance; behind a void it stands earlier.
-    const guess = Math.min(this.#head + offset - first, this.#offsets.length - 1);
-    if (this.#offsets[guess] === offset) return guess;
-    let low = this.#head;
-    let high = guess;
-    while (low <= high) {
-      const middle = (low + high) >> 1;
-      const found = this.#offsets[middle] ?? Number.POSITIVE_INFINITY;
-      if (found === offset) return middle;
-      if (found < offset) low = middle + 1;
-      else high = middle - 1;
-    }
-    return undefined;
+/** The index of the last run that begins at or below `offset`; -1 where there is none. */
+function lastAtOrBelow(runs: readonly Run[], offset: number): number {
+  let low = 0;
+  let high = runs.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((runs[middle]?.from ?? 0) <= offset) low = middle + 1;
+    else high = middle;
   }
+  return low - 1;
+}
+
+function covers(runs: readonly Run[], index: number, offset: number): boolean {
+  const run = runs[index];
+  return run !== undefined && offset < run.to;
 }

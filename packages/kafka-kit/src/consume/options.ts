@@ -51,6 +51,11 @@ export const HOLD_BEFORE_PAUSE_MS = 500;
 export const IDENTITY_CHECK_MS = 10_000;
 export const LOOKUP_TIMEOUT_MS = 10_000;
 
+/** What of a stop's time is kept for the commit and the client's leave, when the sink takes all it can get. */
+export function leaveMs(stopMs: number): number {
+  return Math.min(2000, stopMs / 4);
+}
+
 /** Throws RangeError where settings contradict each other. */
 export function checkOptions(options: ConsumerOptions): void {
   const { batch, buffer, inFlightPerLane, topics } = options;

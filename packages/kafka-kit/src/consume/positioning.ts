@@ -1,39 +1,49 @@
 import type { PartitionFacts } from '../broker/broker-consumer.ts';
-import type { RawRecord } from '../records.ts';
+import { partitionKey, type RawRecord } from '../records.ts';
 import { classifyJump, gapAt, gapSentence, openingPosition } from '../recover/position.ts';
 import type { Gap, Lane } from './contract.ts';
+import { IdentityWatch } from './identity-watch.ts';
 import type { LaneState } from './lane.ts';
 import type { LoopContext } from './loop-context.ts';
 import { IDENTITY_CHECK_MS, LOOKUP_TIMEOUT_MS } from './options.ts';
 import { heldBytes } from './record-batch.ts';
+
+/** How long after the commit of a group's first position it is looked up. */
+const FIRST_COMMIT_MS = 50;
 
 /** Finds where lanes begin, and what an unexpected offset means (I9). Look-ups run beside the loop; their answers enter it. */
 export class Positioning {
   readonly #context: LoopContext;
   /** True while a rebalance event waits for its answer: an assign or unassign now would be taken for that answer. */
   readonly #unanswered: () => boolean;
+  readonly #identity: IdentityWatch;
   readonly #lookingUp = new WeakSet<LaneState>();
   readonly #deferred: (() => void)[] = [];
-  #identityDueMs: number;
 
   constructor(context: LoopContext, unanswered: () => boolean) {
     this.#context = context;
     this.#unanswered = unanswered;
-    this.#identityDueMs = context.clock.nowMs() + IDENTITY_CHECK_MS;
+    this.#identity = new IdentityWatch(context, (lane) => {
+      lane.phase = { kind: 'checking', held: [] };
+      this.#standBefore(lane, { kind: 'recreated', from: lane.expected, to: lane.expected });
+    });
   }
 
   /** Starts what is due: lanes that wait to be opened or checked again, and the comparison of topic ids. */
   turn(nowMs: number): void {
     if (!this.#unanswered()) for (const answer of this.#deferred.splice(0)) answer();
     for (const lane of this.#context.lanes.values()) {
-      if (this.#lookingUp.has(lane) || nowMs < (lane.outage?.retryAtMs ?? 0)) continue;
+      const notBeforeMs = Math.max(lane.lookUp?.retryAtMs ?? 0, lane.suspicion?.outage.retryAtMs ?? 0, lane.lookUpFromMs);
+      if (this.#lookingUp.has(lane) || nowMs < notBeforeMs) continue;
       if (lane.phase.kind === 'opening') this.#open(lane);
       else if (lane.phase.kind === 'checking') this.#check(lane, lane.phase.held[0]?.offset ?? lane.expected);
     }
-    if (nowMs >= this.#identityDueMs) {
-      this.#identityDueMs = nowMs + IDENTITY_CHECK_MS;
-      for (const topic of this.#context.options.topics) this.#compareIdentity(topic);
-    }
+    this.#identity.turn(nowMs);
+  }
+
+  /** The broker told of an error: topics may not be what they were. */
+  doubt(nowMs: number): void {
+    this.#identity.hurry(nowMs);
   }
 
   /** The lane gave back what it had released: a new lane takes its place at the first unsettled offset. */
@@ -41,7 +51,9 @@ export class Positioning {
     const abandonedRecords = lane.drop();
     this.#context.broker.pause([lane]);
     this.#context.observe({ kind: 'lane-reopened', lane: lane.tp, cause, abandonedRecords });
-    this.#context.outage(this.#context.addLane(lane, lane), 'open', cause);
+    const next = this.#context.addLane(lane, lane);
+    next.reopenings = lane.reopenings + 1;
+    this.#context.outage(next, 'open', cause, lane.reopenings);
   }
 
   /** Takes an offset that was not expected: held back, with all that follows, until a look-up says what it means. */
@@ -62,23 +74,52 @@ export class Positioning {
     this.#lookUp(lane, async () => {
       const facts = await broker.facts(lane, LOOKUP_TIMEOUT_MS);
       const found: Lane = { topic: lane.topic, partition: lane.partition, ...facts };
-      const wish = await options.sink.assign?.(found);
-      return () => this.#opened(lane, found, wish?.startAt);
+      const startAt = (await options.sink.assign?.(found))?.startAt;
+      // The client would take nonsense for offset 0; like every nonsense of a sink it is an outage, with its name.
+      if (startAt !== undefined && !isOffset(startAt)) throw new Error(`sink ${options.sink.name} wants to start at ${startAt}`);
+      return () => this.#opened(lane, found, startAt);
     });
   }
 
   #opened(lane: LaneState, facts: Lane, sink: number | undefined): void {
-    const { options } = this.#context;
-    const wanted = { start: options.start, ...(sink === undefined ? {} : { sink }) };
-    const at = openingPosition(facts, lane.reopenAt === undefined ? wanted : { ...wanted, reopenAt: lane.reopenAt });
+    const { options, observe } = this.#context;
+    const { reopenAt } = lane;
+    const at = openingPosition(facts, {
+      start: options.start,
+      ...(sink === undefined ? {} : { sink }),
+      ...(reopenAt === undefined ? {} : { reopenAt }),
+    });
+    // A commit may be of the topic's earlier life: a member's last one can arrive after the topic was made anew under its name.
+    const before = this.#context.incarnations.get(partitionKey(lane));
+    if (before !== undefined && before !== facts.incarnation) {
+      this.#standBefore(lane, { kind: 'recreated', from: at, to: at });
+      return;
+    }
     const gap = gapAt(facts, at);
     if (gap !== undefined) {
       this.#standBefore(lane, gap);
       return;
     }
+    if (facts.committed === null && sink === undefined && reopenAt === undefined) {
+      this.#commitFirst(lane, at);
+      return;
+    }
+    this.#sound(lane);
     this.#read(lane, at);
     lane.begin(facts, at);
-    this.#context.observe({ kind: 'lane-opened', lane: lane.tp, startAt: at });
+    this.#context.incarnations.set(partitionKey(lane), facts.incarnation);
+    observe({ kind: 'lane-opened', lane: lane.tp, startAt: at });
+  }
+
+  /**
+   * A new group commits its first position before it reads a record: with `latest`, a crash before the first commit would else
+   * begin behind what was already delivered. The next look-up finds the commit, and the lane opens there like any other.
+   */
+  #commitFirst(lane: LaneState, at: number): void {
+    const { broker, clock } = this.#context;
+    broker.store([{ ...lane.tp, nextToRead: at }]);
+    broker.commitStored();
+    lane.lookUpFromMs = clock.nowMs() + FIRST_COMMIT_MS;
   }
 
   #check(lane: LaneState, delivered: number): void {
@@ -100,7 +141,7 @@ export class Positioning {
       this.#standBefore(lane, jump.gap);
       return;
     }
-    lane.outage = undefined;
+    this.#sound(lane);
     for (const record of held) lane.letGo(heldBytes(record));
     lane.phase = { kind: 'running' };
     if (jump.kind === 'stray') {
@@ -111,7 +152,7 @@ export class Positioning {
     lane.expected = delivered;
     for (const [i, record] of held.entries()) {
       if (record.offset === lane.expected) lane.accept(record, this.#context.clock.nowMs());
-      else if (lane.phase.kind === 'running') {
+      else {
         // A second jump among the held: it is looked up like the first, with the rest held behind it.
         this.unexpected(lane, record);
         for (const later of held.slice(i + 1)) this.holdBack(lane, later);
@@ -120,18 +161,27 @@ export class Positioning {
     }
   }
 
+  /** The log is what it was: a suspicion of long ago must not make a later one believed at once. */
+  #sound(lane: LaneState): void {
+    lane.suspicion = undefined;
+    this.#context.recovered(lane, 'lookUp');
+  }
+
   /** `expired` is believed at once; what speaks against the log's identity is believed when a second look-up agrees. */
   #standBefore(lane: LaneState, gap: Gap): void {
-    const { options, clock } = this.#context;
+    const { options, clock, observe } = this.#context;
     const nowMs = clock.nowMs();
-    if (gap.kind !== 'expired' && lane.suspectedSinceMs === undefined) {
-      lane.suspectedSinceMs = nowMs;
+    lane.lookUp = undefined;
+    if (gap.kind !== 'expired' && lane.suspicion?.kind !== gap.kind) {
       const reason = gapSentence(options.group, lane, gap);
-      lane.outage = { why: 'open', reason, sinceMs: nowMs, attempts: 0, retryAtMs: nowMs + IDENTITY_CHECK_MS };
+      lane.suspicion = {
+        kind: gap.kind,
+        outage: { why: 'open', reason, sinceMs: nowMs, attempts: 0, retryAtMs: nowMs + IDENTITY_CHECK_MS },
+      };
       return;
     }
     if (lane.phase.kind === 'checking') for (const record of lane.phase.held) lane.letGo(heldBytes(record));
-    this.#context.observe({ kind: 'gap', lane: lane.tp, gap });
+    observe({ kind: 'gap', lane: lane.tp, gap });
     this.#context.halt(lane, { kind: 'gap', gap, sentence: gapSentence(options.group, lane, gap) });
   }
 
@@ -142,23 +192,6 @@ export class Positioning {
     // The pause outlives the assignment that it was made for.
     broker.resume([lane]);
     lane.paused = false;
-  }
-
-  #compareIdentity(topic: string): void {
-    const lanes = [...this.#context.lanes.values()].filter((lane) => lane.topic === topic && lane.phase.kind === 'running');
-    if (lanes.length === 0) return;
-    void this.#context.broker.incarnation(topic, LOOKUP_TIMEOUT_MS).then(
-      (incarnation) =>
-        this.#context.enter(() => {
-          for (const lane of lanes) {
-            if (lane.phase.kind !== 'running' || !this.#context.owns(lane) || lane.facts?.incarnation === incarnation) continue;
-            lane.phase = { kind: 'checking', held: [] };
-            this.#standBefore(lane, { kind: 'recreated', from: lane.expected, to: lane.expected });
-          }
-        }),
-      // Safe: an id that could not be asked for is asked for again at the next interval, and the broker's fault is told.
-      (cause: unknown) => this.#context.observe({ kind: 'broker-error', cause }),
-    );
   }
 
   #lookUp(lane: LaneState, ask: () => Promise<() => void>): void {
@@ -183,4 +216,8 @@ export class Positioning {
     }
     this.#lookingUp.delete(lane);
   }
+}
+
+function isOffset(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
 }

@@ -1,5 +1,5 @@
 import type { RebalanceEvent } from '../broker/broker-consumer.ts';
-import type { TopicPartition } from '../records.ts';
+import { partitionKey, type TopicPartition } from '../records.ts';
 import type { LaneState } from './lane.ts';
 import type { LoopContext } from './loop-context.ts';
 
@@ -49,8 +49,15 @@ export class Rebalances {
   /** Drains every lane. `done` is called with the number of abandoned records, at the latest at `deadlineMs` (I6). */
   stop(deadlineMs: number, nowMs: number, done: (abandonedRecords: number) => void): void {
     this.#stopping = true;
-    this.#finishDrain(Number.POSITIVE_INFINITY);
+    this.#finishDrain(nowMs, true);
     this.#begin('stop', [...this.#context.lanes.values()], deadlineMs, nowMs, done);
+  }
+
+  /** Gives up every lane at once: the client is broken. Returns how many records are abandoned. */
+  abandon(): number {
+    this.#stopping = true;
+    this.#drain = undefined;
+    return this.#drop([...this.#context.lanes.values()]);
   }
 
   get idle(): boolean {
@@ -70,6 +77,8 @@ export class Rebalances {
     } else if (event.kind === 'lost') {
       // Somebody else may own them already: nothing is stored, so nothing of theirs is overwritten.
       const abandoned = this.#drop(owned);
+      // What was stored for them is not committed any more: a stop must not wait for it.
+      for (const tp of partitions) this.#context.unconfirmed.delete(partitionKey(tp));
       broker.unassign(partitions);
       observe({ kind: 'drained', why: 'revoke', tookMs: 0, abandonedRecords: abandoned });
     } else {
@@ -81,7 +90,7 @@ export class Rebalances {
     const { options, observe } = this.#context;
     for (const lane of lanes) {
       lane.phase = { kind: 'draining' };
-      lane.dropQueue();
+      lane.dropQueue(Number.NEGATIVE_INFINITY, 'drain');
     }
     const drain: Drain = { why, lanes, startedMs: nowMs, deadlineMs, flushed: true, done };
     this.#drain = drain;
@@ -102,11 +111,11 @@ export class Rebalances {
     );
   }
 
-  #finishDrain(nowMs: number): void {
+  #finishDrain(nowMs: number, atOnce = false): void {
     const drain = this.#drain;
     if (drain === undefined) return;
     const settled = drain.flushed && drain.lanes.every((lane) => lane.inFlight.size === 0);
-    if (!settled && nowMs < drain.deadlineMs) return;
+    if (!settled && !atOnce && nowMs < drain.deadlineMs) return;
     this.#drain = undefined;
     this.#context.store(drain.lanes);
     const abandonedRecords = this.#drop(drain.lanes);

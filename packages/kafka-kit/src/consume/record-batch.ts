@@ -1,54 +1,66 @@
 import type { Coordinates, Headers, RawRecord, TopicPartition } from '../records.ts';
 import type { Batch, CloseReason } from './contract.ts';
 
-/** What a record costs in memory besides its key and value: the client's object and two Buffers. */
+/** What a record costs in memory besides its bytes: the client's object and two Buffers. */
 const RECORD_OVERHEAD_BYTES = 200;
 
 /** Bytes a record is counted with against the memory bound. */
 export function heldBytes(record: RawRecord): number {
-  return (record.key?.length ?? 0) + (record.value?.length ?? 0) + RECORD_OVERHEAD_BYTES;
+  return (record.key?.length ?? 0) + (record.value?.length ?? 0) + headerBytes(record) + RECORD_OVERHEAD_BYTES;
 }
 
-/** A closed run of records of one lane. Implements the accessors of `Batch`; the runtime reads `records` directly. */
+function headerBytes(record: RawRecord): number {
+  if (record.headerBytes !== undefined) return record.headerBytes;
+  let bytes = 0;
+  for (const [name, value] of record.headers) bytes += name.length + (value?.length ?? 0);
+  return bytes;
+}
+
+/** A closed run of records of one lane. Implements the accessors of `Batch`. */
 export class RecordBatch implements Batch {
-  readonly records: readonly RawRecord[];
   readonly source: TopicPartition & { readonly incarnation: string };
   readonly closedBy: CloseReason;
+  readonly length: number;
   readonly bytes: number;
   readonly heldBytes: number;
-  #released = false;
-  readonly #onRelease: (batch: RecordBatch) => void;
+  readonly firstOffset: number;
+  readonly firstTimestampMs: number;
+  /** Undefined after `release()`: kept, the bytes would stay in memory until the sink settles them. */
+  #records: readonly RawRecord[] | undefined;
+  /** What is left after `release()` of a run with holes; without holes an offset follows from the first. */
+  #offsets: readonly number[] | undefined;
+  /** Says whether the sink may give the bytes back: only while it has this batch. */
+  readonly #letGo: (batch: RecordBatch) => boolean;
 
   constructor(
     records: readonly RawRecord[],
     source: TopicPartition & { readonly incarnation: string },
     closedBy: CloseReason,
-    onRelease: (batch: RecordBatch) => void,
+    letGo: (batch: RecordBatch) => boolean,
   ) {
-    this.records = records;
+    const [first] = records;
+    if (first === undefined) throw new RangeError('a batch holds at least one record');
+    this.#records = records;
     this.source = source;
     this.closedBy = closedBy;
+    this.length = records.length;
+    this.firstOffset = first.offset;
+    this.firstTimestampMs = first.timestampMs;
     let held = 0;
     for (const record of records) held += heldBytes(record);
     this.heldBytes = held;
     this.bytes = held - records.length * RECORD_OVERHEAD_BYTES;
-    this.#onRelease = onRelease;
-  }
-
-  get length(): number {
-    return this.records.length;
-  }
-
-  get firstOffset(): number {
-    return this.#at(0).offset;
+    this.#letGo = letGo;
   }
 
   get released(): boolean {
-    return this.#released;
+    return this.#records === undefined;
   }
 
   offset(i: number): number {
-    return this.#at(i).offset;
+    if (this.#records !== undefined) return this.#at(i).offset;
+    if (i < 0 || i >= this.length) throw new RangeError(`record ${i} of a batch of ${this.length}`);
+    return this.#offsets?.[i] ?? this.firstOffset + i;
   }
 
   timestampMs(i: number): number {
@@ -73,24 +85,32 @@ export class RecordBatch implements Batch {
   }
 
   release(): void {
-    if (this.#released) return;
-    this.#released = true;
-    this.#onRelease(this);
+    const records = this.#records;
+    if (records === undefined || !this.#letGo(this)) return;
+    const last = records.at(-1)?.offset ?? this.firstOffset;
+    if (last - this.firstOffset + 1 !== records.length) this.#offsets = records.map(({ offset }) => offset);
+    this.#records = undefined;
   }
 
-  /** The same run with only the records at `indices`, for a retry of those. */
+  /** A new batch of the records at `indices`, to be handed over again: what a sink still does with this one does not touch it. */
   pick(indices: readonly number[]): RecordBatch {
     return new RecordBatch(
       indices.map((i) => this.#at(i)),
       this.source,
       this.closedBy,
-      this.#onRelease,
+      this.#letGo,
     );
   }
 
+  /** A new batch of the same records. */
+  again(): RecordBatch {
+    return this.pick(Array.from({ length: this.length }, (_, i) => i));
+  }
+
   #at(i: number): RawRecord {
-    const record = this.records[i];
-    if (record === undefined) throw new RangeError(`record ${i} of a batch of ${this.records.length}`);
+    if (this.#records === undefined) throw new Error('after release() a batch tells only its source, length and offsets');
+    const record = this.#records[i];
+    if (record === undefined) throw new RangeError(`record ${i} of a batch of ${this.length}`);
     return record;
   }
 }

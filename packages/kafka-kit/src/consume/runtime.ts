@@ -5,9 +5,10 @@
  * revoke is answered. I6 `stop()` returns by its deadline with the truth in its report. I7 no record leaves by retry or dead
  * letter without an ack. I8 every rebalance event is answered exactly once. I9 a lane never passes a hole in silence.
  */
-import { BrokerError, type CommitResult } from '../broker/broker-consumer.ts';
-import { partitionKey, type RawRecord, type TopicPartition } from '../records.ts';
+import { BrokerError } from '../broker/broker-consumer.ts';
+import type { RawRecord, TopicPartition } from '../records.ts';
 import { Dispatcher } from './dispatcher.ts';
+import { FlowControl } from './flow-control.ts';
 import type { LaneState } from './lane.ts';
 import { type LaneView, viewLane } from './lane-view.ts';
 import { LoopContext } from './loop-context.ts';
@@ -15,13 +16,17 @@ import {
   type ConsumerOptions,
   checkOptions,
   type DrainReport,
-  HOLD_BEFORE_PAUSE_MS,
+  leaveMs,
   MAX_POLL_RECORDS,
   POLL_TIMEOUT_MS,
   type RuntimePorts,
 } from './options.ts';
 import { Positioning } from './positioning.ts';
 import { Rebalances } from './rebalances.ts';
+import { Tally } from './tally.ts';
+
+/** How long a client may take to end that never connected: whoever tries again waits for it. */
+const UNCONNECTED_CLOSE_MS = 1000;
 
 /** What the runtime is doing. */
 export type RuntimeState =
@@ -55,20 +60,22 @@ class Runtime implements ConsumerRuntime {
   readonly #rebalances: Rebalances;
   readonly #positioning: Positioning;
   readonly #dispatcher: Dispatcher;
+  readonly #flow: FlowControl;
+  readonly #tally: Tally;
   readonly finished: Promise<DrainReport>;
   #finish: { resolve: (report: DrainReport) => void; reject: (error: Error) => void } = { resolve: () => {}, reject: () => {} };
   #state: RuntimeState = { kind: 'idle' };
-  #settled = 0;
-  #abandoned = 0;
-  #holdingSinceMs: number | undefined;
-  #pausedForBytes = false;
+  /** Ends the watch over a stop's deadline. */
+  readonly #ended = new AbortController();
   #lastPollMs: number;
 
   constructor(options: ConsumerOptions, ports: RuntimePorts) {
-    this.#context = new LoopContext(options, { ...ports, observe: (event) => this.#count(event, ports) });
+    this.#tally = new Tally(ports.observe);
+    this.#context = new LoopContext(options, { ...ports, observe: (event) => this.#tally.see(event) });
     this.#rebalances = new Rebalances(this.#context);
     this.#positioning = new Positioning(this.#context, () => this.#rebalances.unanswered);
     this.#dispatcher = new Dispatcher(this.#context, (lane, cause) => this.#positioning.reopen(lane, cause));
+    this.#flow = new FlowControl(this.#context);
     this.#lastPollMs = ports.clock.nowMs();
     this.finished = new Promise((resolve, reject) => {
       this.#finish = { resolve, reject };
@@ -88,32 +95,49 @@ class Runtime implements ConsumerRuntime {
   async start(): Promise<void> {
     if (this.#state.kind !== 'idle') throw new Error('a runtime is started once');
     this.#state = { kind: 'running' };
-    const { broker, options, observe } = this.#context;
-    await broker.connect(options.topics, {
-      rebalance: (event) => this.#rebalances.enqueue(event),
-      commit: (result) => this.#committed(result),
-      log: () => {},
-    });
-    void this.#loop().catch(async (error: unknown) => {
-      observe({ kind: 'broker-error', cause: error });
-      const closed = await this.#within(options.drain.stopMs, () => broker.close(options.drain.stopMs));
-      this.#end(error instanceof Error ? error : new Error(String(error)), 0, closed);
-    });
+    const { broker, options } = this.#context;
+    try {
+      await broker.connect(options.topics, {
+        rebalance: (event) => this.#rebalances.enqueue(event),
+        commit: (result) => this.#context.committed(result, this.#state.kind === 'running'),
+        log: (line) => this.#context.observe({ kind: 'client-log', line }),
+      });
+    } catch (fault) {
+      // Ended here, or the client would go on trying behind our back, and a stop would wait for a loop that never began.
+      const error = fault instanceof Error ? fault : new Error(String(fault));
+      this.#end(error, 0, await this.#close(UNCONNECTED_CLOSE_MS, [() => broker.close(UNCONNECTED_CLOSE_MS)]));
+      throw error;
+    }
+    void this.#loop().catch((error: unknown) => this.#fail(error));
   }
 
   stop(): Promise<DrainReport> {
     if (this.#state.kind === 'idle') this.#end(undefined, 0, true);
     if (this.#state.kind === 'running') {
-      this.#state = { kind: 'stopping', deadlineMs: this.#context.clock.nowMs() + this.#context.options.drain.stopMs };
+      const { clock, options } = this.#context;
+      const { stopMs } = options.drain;
+      this.#state = { kind: 'stopping', deadlineMs: clock.nowMs() + stopMs };
       this.#context.enter(() => {});
+      // Whatever the loop waits for, a poll that never returns included: the caller has its report by the deadline (I6).
+      void clock.sleep(stopMs, this.#ended.signal).then(() => this.#end(undefined, stopMs, false));
     }
     return this.finished.catch(() => (this.#state.kind === 'failed' ? this.#state.report : this.#report(0, false)));
   }
 
   async #loop(): Promise<void> {
     while (this.#state.kind === 'running') await this.#turn();
-    if (this.#state.kind !== 'stopping') return;
-    await this.#drainAndLeave(this.#state.deadlineMs);
+    if (this.#state.kind === 'stopping') await this.#drainAndLeave(this.#state.deadlineMs);
+    // A stop that gave up waiting for the first connection left it to be closed here.
+    else await this.#close(UNCONNECTED_CLOSE_MS);
+  }
+
+  /** The client is broken: nothing can be committed any more, so nothing is drained. */
+  async #fail(error: unknown): Promise<void> {
+    const { observe, options } = this.#context;
+    observe({ kind: 'broker-error', cause: error });
+    this.#tally.abandoned += this.#rebalances.abandon();
+    const closed = await this.#close(options.drain.stopMs);
+    this.#end(error instanceof Error ? error : new Error(String(error)), 0, closed);
   }
 
   /** One turn, in the order that the invariants need. */
@@ -123,35 +147,13 @@ class Runtime implements ConsumerRuntime {
     this.#context.runEntered();
     this.#positioning.turn(clock.nowMs());
     this.#context.store(this.#context.lanes.values());
-    const poll = this.#balance(clock.nowMs());
-    if (poll) this.#take(await this.#poll());
+    if (this.#flow.balance(clock.nowMs())) this.#take(await this.#poll());
     else await this.#context.waitForWork(POLL_TIMEOUT_MS / 10);
     const nowMs = clock.nowMs();
-    for (const lane of this.#context.lanes.values()) this.#dispatcher.dispatch(lane, nowMs);
-  }
-
-  /** Pauses and resumes lanes; says whether to poll now. Over the bound it first only stops polling, since a pause drops the prefetch. */
-  #balance(nowMs: number): boolean {
-    const { buffer } = this.#context.options;
-    const { usedBytes } = this.#context.totals;
-    if (usedBytes < (this.#pausedForBytes ? buffer.resumeAtBytes : buffer.pauseAtBytes)) {
-      this.#holdingSinceMs = undefined;
-      this.#pausedForBytes = false;
-    } else if (!this.#pausedForBytes) {
-      this.#holdingSinceMs ??= nowMs;
-      this.#pausedForBytes = nowMs - this.#holdingSinceMs >= HOLD_BEFORE_PAUSE_MS;
-    }
-    const pause: LaneState[] = [];
-    const resume: LaneState[] = [];
     for (const lane of this.#context.lanes.values()) {
-      if (lane.phase.kind === 'opening' || lane.phase.kind === 'draining') continue;
-      const wanted = this.#pausedForBytes || lane.phase.kind !== 'running' || lane.outage !== undefined;
-      if (wanted !== lane.paused) (wanted ? pause : resume).push(lane);
-      lane.paused = wanted;
+      if (this.#flow.full) lane.closeForSpace();
+      this.#dispatcher.dispatch(lane, nowMs);
     }
-    if (pause.length > 0) this.#context.broker.pause(pause);
-    if (resume.length > 0) this.#context.broker.resume(resume);
-    return this.#pausedForBytes || this.#holdingSinceMs === undefined;
   }
 
   async #poll(): Promise<readonly RawRecord[]> {
@@ -165,6 +167,7 @@ class Runtime implements ConsumerRuntime {
       if (error instanceof BrokerError && error.fatal) throw error;
       // Safe: a poll that rejects has delivered nothing, so nothing is passed over; the client goes on by itself.
       observe({ kind: 'broker-error', cause: error });
+      this.#positioning.doubt(clock.nowMs());
       await clock.sleep(POLL_TIMEOUT_MS);
       return [];
     } finally {
@@ -195,66 +198,67 @@ class Runtime implements ConsumerRuntime {
   async #drainAndLeave(deadlineMs: number): Promise<void> {
     const { broker, clock, options } = this.#context;
     const startedMs = clock.nowMs();
+    const drainUntilMs = deadlineMs - leaveMs(options.drain.stopMs);
     // A revoke that is under way is finished and answered first: its drain is shorter than a stop's.
-    while (!this.#rebalances.idle && clock.nowMs() < deadlineMs) await this.#turn();
+    while (!this.#rebalances.idle && clock.nowMs() < drainUntilMs) await this.#turn();
     let drained = false;
-    this.#rebalances.stop(deadlineMs, clock.nowMs(), () => {
+    this.#rebalances.stop(drainUntilMs, clock.nowMs(), () => {
       drained = true;
     });
     while (!drained || !this.#rebalances.idle) await this.#turn();
     broker.commitStored();
-    while (this.#context.unconfirmed.size > 0 && clock.nowMs() < deadlineMs) this.#take(await this.#poll());
-    const left = Math.max(deadlineMs - clock.nowMs(), 100);
-    const closed = await this.#within(left, async () => {
-      await broker.close(left);
-      await options.sink.close?.();
-    });
+    while (this.#context.unconfirmed.size > 0 && clock.nowMs() < deadlineMs - leaveMs(options.drain.stopMs) / 2) await this.#turn();
+    // A revoke that the last poll brought: unanswered it would hang the client's disconnect.
+    this.#rebalances.turn(clock.nowMs());
+    const closed = await this.#close(Math.max(deadlineMs - clock.nowMs(), 0));
     this.#end(undefined, clock.nowMs() - startedMs, closed);
   }
 
-  async #within(ms: number, work: () => Promise<void>): Promise<boolean> {
+  /** Closes client and sink side by side: a client that does not leave must not keep the sink's files open. */
+  async #close(ms: number, what: readonly (() => Promise<void> | undefined)[] = this.#closeable(ms)): Promise<boolean> {
+    const { clock, observe } = this.#context;
     const timer = new AbortController();
-    const done = work().then(
-      () => true,
-      (cause: unknown) => {
-        // Safe: everything was settled and committed before; the report says that it did not close.
-        this.#context.observe({ kind: 'broker-error', cause });
-        return false;
-      },
-    );
-    const result = await Promise.race([done, this.#context.clock.sleep(ms, timer.signal).then(() => false)]);
+    const closing = what
+      .map(async (close) => close())
+      .map((each) =>
+        each.then(
+          () => true,
+          (cause: unknown) => {
+            // Safe: everything was settled and committed before; the report says that it did not close.
+            observe({ kind: 'broker-error', cause });
+            return false;
+          },
+        ),
+      );
+    const all = Promise.all(closing).then((closed) => closed.every(Boolean));
+    const result = await Promise.race([all, clock.sleep(ms, timer.signal).then(() => false)]);
     timer.abort();
     return result;
   }
 
-  #committed(result: CommitResult): void {
-    this.#context.observe({ kind: 'commit', result });
-    if (result.kind === 'failed') return;
-    const { unconfirmed } = this.#context;
-    for (const position of result.positions) {
-      const key = partitionKey(position);
-      if ((unconfirmed.get(key) ?? Number.POSITIVE_INFINITY) <= position.nextToRead) unconfirmed.delete(key);
-    }
-  }
-
-  #count(event: Parameters<RuntimePorts['observe']>[0], ports: RuntimePorts): void {
-    if (event.kind === 'drained' || event.kind === 'lane-reopened') this.#abandoned += event.abandonedRecords;
-    if (event.kind === 'settled') this.#settled += event.stored + event.skipped;
-    ports.observe(event);
+  #closeable(ms: number): (() => Promise<void> | undefined)[] {
+    const { broker, options } = this.#context;
+    return [() => broker.close(ms), () => options.sink.close?.()];
   }
 
   #report(tookMs: number, closed: boolean): DrainReport {
+    const { lanes, totals, unconfirmed } = this.#context;
+    let { abandoned } = this.#tally;
+    // Lanes that are still there at the end were not drained.
+    for (const lane of lanes.values()) abandoned += lane.ledger.unsettled;
     return {
       tookMs,
-      deliveredRecords: this.#context.totals.deliveredRecords,
-      settledRecords: this.#settled,
-      abandonedRecords: this.#abandoned,
-      committed: this.#context.unconfirmed.size === 0,
+      deliveredRecords: totals.deliveredRecords,
+      settledRecords: this.#tally.settled,
+      abandonedRecords: abandoned,
+      committed: unconfirmed.size === 0,
       closed,
     };
   }
 
   #end(error: Error | undefined, tookMs: number, closed: boolean): void {
+    if (this.#state.kind === 'stopped' || this.#state.kind === 'failed') return;
+    this.#ended.abort();
     const report = this.#report(tookMs, closed);
     this.#state = error === undefined ? { kind: 'stopped', report } : { kind: 'failed', error, report };
     if (error === undefined) this.#finish.resolve(report);

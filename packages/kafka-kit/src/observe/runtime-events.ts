@@ -1,4 +1,4 @@
-import type { CommitResult } from '../broker/broker-consumer.ts';
+import type { ClientLogLine, CommitResult } from '../broker/broker-consumer.ts';
 import type { CloseReason, Gap } from '../consume/contract.ts';
 import type { HaltReason } from '../consume/lane.ts';
 import type { TopicPartition } from '../records.ts';
@@ -26,4 +26,5 @@ export type RuntimeEvent =
   | { readonly kind: 'commit'; readonly result: CommitResult }
   | { readonly kind: 'flush-failed'; readonly cause: unknown }
   | { readonly kind: 'polled'; readonly records: number; readonly sinceLastPollMs: number }
-  | { readonly kind: 'broker-error'; readonly cause: unknown };
+  | { readonly kind: 'broker-error'; readonly cause: unknown }
+  | { readonly kind: 'client-log'; readonly line: ClientLogLine };

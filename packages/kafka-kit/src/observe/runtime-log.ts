@@ -11,11 +11,23 @@ export interface RuntimeLogLine {
 /** What pino and its like have. */
 export type RuntimeLogger = { readonly [level in RuntimeLogLine['level']]: (fields: object, message: string) => void };
 
+/** By syslog's severities, 0 the gravest. */
+const LEVELS: readonly RuntimeLogLine['level'][] = ['error', 'error', 'error', 'error', 'warn', 'info', 'info', 'debug'];
+
 /** What to give a runtime as `observe`, alone or beside the metrics: writes what people want to read, and leaves the rest to the metrics. */
 export function runtimeLog(logger: RuntimeLogger): (event: RuntimeEvent) => void {
+  let last = '';
+  let times = 0;
   return (event) => {
     const line = runtimeLogLine(event);
-    if (line !== undefined) logger[line.level](line.fields, line.message);
+    if (line === undefined) return;
+    if (event.kind === 'broker-error') {
+      // While a cluster is away every poll may fail, 20 times a second.
+      times = line.message === last ? times + 1 : 1;
+      last = line.message;
+      if (!isPowerOfTwo(times)) return;
+    }
+    logger[line.level](line.fields, line.message);
   };
 }
 
@@ -57,6 +69,8 @@ export function runtimeLogLine(event: RuntimeEvent): RuntimeLogLine | undefined 
       return line('warn', 'the sink could not flush: what it holds is read again by the next owner', { err: event.cause });
     case 'broker-error':
       return line('warn', `the Kafka client reports: ${text(event.cause)}`, { err: event.cause });
+    case 'client-log':
+      return line(LEVELS[event.line.severity] ?? 'info', event.line.message, { from: 'kafka-client', facility: event.line.facility });
   }
 }
 
@@ -71,7 +85,7 @@ function drained({ why, tookMs, abandonedRecords }: Extract<RuntimeEvent, { kind
 }
 
 function gap({ lane, gap: { kind, from, to } }: Extract<RuntimeEvent, { kind: 'gap' }>): RuntimeLogLine {
-  const where = `${name(lane)}, offsets ${from} to ${to - 1}`;
+  const where = from < to ? `${name(lane)}, offsets ${from} to ${to - 1}` : `${name(lane)}, from offset ${from} on`;
   // On a compacted topic, and behind every transaction, holes are ordinary.
   if (kind === 'void') return line('debug', `nothing was ever readable at ${where}`, { ...lane, gap: kind, from, to });
   return line('error', `records are missing (${kind}) at ${where}`, { ...lane, gap: kind, from, to });
@@ -79,8 +93,12 @@ function gap({ lane, gap: { kind, from, to } }: Extract<RuntimeEvent, { kind: 'g
 
 /** An outage may last for hours on many partitions: its 1st, 2nd, 4th, 8th … attempt is told. */
 function outage({ lane, attempts, cause }: Extract<RuntimeEvent, { kind: 'outage' }>): RuntimeLogLine | undefined {
-  if (!Number.isInteger(Math.log2(attempts))) return undefined;
+  if (!isPowerOfTwo(attempts)) return undefined;
   return line('warn', `${name(lane)} waits and tries again (attempt ${attempts}): ${text(cause)}`, { ...lane, attempts, err: cause });
+}
+
+function isPowerOfTwo(count: number): boolean {
+  return Number.isInteger(Math.log2(count));
 }
 
 function line(level: RuntimeLogLine['level'], message: string, fields: RuntimeLogLine['fields']): RuntimeLogLine {

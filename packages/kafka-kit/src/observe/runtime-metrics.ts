@@ -173,7 +173,8 @@ function observer(counters: Counters, group: string): (event: RuntimeEvent) => v
         counters.brokerErrors.inc({ group });
         return;
       case 'recovered':
-        // Its length was shown by the outage gauge.
+      case 'client-log':
+        // An outage's length is shown by the gauge; the client's lines go into the log.
         return;
     }
   };

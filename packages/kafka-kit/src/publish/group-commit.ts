@@ -1,6 +1,7 @@
-import type { BrokerProducer, FailedRecord } from '../broker/broker-producer.ts';
+import type { BrokerProducer, FailedRecord, Handed } from '../broker/broker-producer.ts';
 import type { Clock } from '../time/clock.ts';
-import type { OutgoingRecord } from './contract.ts';
+import type { OutgoingRecord, Published } from './contract.ts';
+import { matchFailures } from './match-failures.ts';
 import type { PublishRequest } from './request.ts';
 
 /** One record of one request. */
@@ -9,6 +10,8 @@ export interface Entry {
   readonly index: number;
   readonly record: OutgoingRecord;
 }
+
+type Fault = Pick<FailedRecord, 'reason' | 'certain' | 'own'>;
 
 /** How long the first record of an idle producer waits for company. */
 const GATHER_MS = 2;
@@ -27,7 +30,8 @@ export class GroupCommit {
   readonly #acknowledged: () => void;
   #waiting: Entry[] = [];
   #next = 0;
-  #running: Promise<void> | undefined;
+  #running = false;
+  #whenIdle: (() => void)[] = [];
 
   /** `done` is called once for every record that needs no memory any more, `acknowledged` after each group with an ack in it. */
   constructor(producer: BrokerProducer, clock: Clock, done: (record: OutgoingRecord) => void, acknowledged: () => void) {
@@ -39,51 +43,43 @@ export class GroupCommit {
 
   add(entry: Entry): void {
     this.#waiting.push(entry);
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined;
-    });
+    if (this.#running) return;
+    this.#running = true;
+    void this.#run();
   }
 
   /** Resolves when nothing waits and nothing is in flight. */
   async idle(): Promise<void> {
-    await this.#running;
+    if (this.#running) await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
   }
 
   async #run(): Promise<void> {
     await this.#clock.sleep(GATHER_MS);
     while (this.#next < this.#waiting.length) {
-      const group = this.#handOver();
-      if (group.length === 0) {
-        if (this.#next < this.#waiting.length) await this.#clock.sleep(FULL_RETRY_MS);
-        continue;
-      }
-      this.#settle(group, await this.#failures(group));
+      const group = this.#takeGroup();
+      if (group.length > 0) await this.#commit(group);
+      else if (this.#next < this.#waiting.length) await this.#clock.sleep(FULL_RETRY_MS);
     }
+    // In the turn of the last look, or a record that is added before it took effect would wait for the next one.
+    this.#running = false;
     this.#waiting = [];
     this.#next = 0;
+    for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 
-  #handOver(): Entry[] {
+  #takeGroup(): Entry[] {
     const group: Entry[] = [];
     while (this.#next < this.#waiting.length && group.length < MAX_GROUP_RECORDS) {
       const entry = this.#waiting[this.#next];
       if (entry === undefined) break;
-      if (entry.request.answered) {
-        // Its caller was told that it was withdrawn: it must not be written any more.
-        this.#next += 1;
-        this.#done(entry.record);
-        continue;
+      // Its caller was told that it was withdrawn: it must not be written any more.
+      if (entry.request.answered) this.#done(entry.record);
+      else {
+        const handed = this.#hand(entry);
+        if (handed === 'full') break;
+        if (handed === 'taken') group.push(entry);
       }
-      const handed = this.#producer.hand(entry.record);
-      if (handed.kind === 'full') break;
       this.#next += 1;
-      if (handed.kind === 'taken') {
-        entry.request.handed(entry.index);
-        group.push(entry);
-      } else {
-        entry.request.settle(entry.index, { kind: handed.own ? 'refused' : 'withdrawn', reason: handed.reason });
-        this.#done(entry.record);
-      }
     }
     if (this.#next > MAX_GROUP_RECORDS) {
       this.#waiting = this.#waiting.slice(this.#next);
@@ -92,48 +88,84 @@ export class GroupCommit {
     return group;
   }
 
-  async #failures(group: readonly Entry[]): Promise<readonly FailedRecord[]> {
+  /** Hands one record over; one that the client does not take has its answer. */
+  #hand(entry: Entry): Handed['kind'] {
+    const handed = this.#handRecord(entry.record);
+    if (handed.kind === 'taken') entry.request.handed(entry.index);
+    else if (handed.kind === 'fault') this.#settle(entry, handed);
+    return handed.kind;
+  }
+
+  #handRecord(record: OutgoingRecord): Handed {
     try {
-      return await this.#producer.settle();
+      return this.#producer.hand(record);
+    } catch (error) {
+      // A client that throws must not end the run: everything that waits would wait for ever.
+      return { kind: 'fault', reason: error instanceof Error ? error.message : String(error), certain: false, own: false };
+    }
+  }
+
+  /** Waits for the group and answers it. */
+  async #commit(group: readonly Entry[]): Promise<void> {
+    const failures = await this.#failures(group);
+    const suspects: Entry[] = [];
+    let acknowledged = false;
+    for (const entry of group) {
+      const fault = failures.get(entry);
+      if (fault?.own && group.length > 1) {
+        suspects.push(entry);
+        continue;
+      }
+      acknowledged ||= fault === undefined;
+      this.#settle(entry, fault);
+    }
+    if (acknowledged) this.#acknowledged();
+    if (suspects.length > 0) await this.#sift(suspects);
+  }
+
+  /**
+   * The broker refuses a whole batch for one record of it. Those that were refused together are sent again by halves, until what
+   * is refused is refused alone: its neighbours must not pay for it.
+   */
+  async #sift(suspects: readonly Entry[]): Promise<void> {
+    const middle = Math.ceil(suspects.length / 2);
+    for (const half of [suspects.slice(0, middle), suspects.slice(middle)]) {
+      const group: Entry[] = [];
+      for (const entry of half) {
+        if (entry.request.answered) {
+          this.#done(entry.record);
+          continue;
+        }
+        let handed = this.#hand(entry);
+        while (handed === 'full') {
+          await this.#clock.sleep(FULL_RETRY_MS);
+          handed = this.#hand(entry);
+        }
+        if (handed === 'taken') group.push(entry);
+      }
+      if (group.length > 0) await this.#commit(group);
+    }
+  }
+
+  async #failures(group: readonly Entry[]): Promise<ReadonlyMap<Entry, Fault>> {
+    try {
+      const failures = await this.#producer.settle();
+      return failures.length === 0 ? new Map() : matchFailures(group, failures);
     } catch (error) {
       // The flush itself broke: of no record of this group is anything known.
-      const reason = error instanceof Error ? error.message : String(error);
-      return group.map(({ record: { topic, key, value } }) => ({ topic, key, value, reason, certain: false, own: false }));
+      const fault = { reason: error instanceof Error ? error.message : String(error), certain: false, own: false };
+      return new Map(group.map((entry) => [entry, fault]));
     }
   }
 
-  #settle(group: readonly Entry[], failures: readonly FailedRecord[]): void {
-    const failed = failures.length === 0 ? undefined : match(group, failures);
-    for (const entry of group) {
-      const fault = failed?.get(entry);
-      if (fault === undefined) entry.request.acknowledge(entry.index);
-      else if (fault.own) entry.request.settle(entry.index, { kind: 'refused', reason: fault.reason });
-      else entry.request.settle(entry.index, { kind: fault.certain ? 'withdrawn' : 'unknown', reason: fault.reason });
-      this.#done(entry.record);
-    }
-    if ((failed?.size ?? 0) < group.length) this.#acknowledged();
+  #settle(entry: Entry, fault: Fault | undefined): void {
+    entry.request.settle(entry.index, fate(fault));
+    this.#done(entry.record);
   }
 }
 
-/** Finds the entries that failed by their bytes. Which of two equal records failed makes no difference: one of them is in the log. */
-function match(group: readonly Entry[], failures: readonly FailedRecord[]): Map<Entry, FailedRecord> {
-  const byBytes = new Map<string, Entry[]>();
-  for (const entry of group) {
-    const key = identity(entry.record);
-    const same = byBytes.get(key);
-    if (same === undefined) byBytes.set(key, [entry]);
-    else same.push(entry);
-  }
-  const failed = new Map<Entry, FailedRecord>();
-  for (const failure of failures) {
-    const entry = byBytes.get(identity(failure))?.pop();
-    // A failure that belongs to no record of the group must not leave its real owner acknowledged: then nothing is certain.
-    if (entry === undefined) return new Map(group.map((each) => [each, { ...failure, certain: false, own: false }]));
-    failed.set(entry, failure);
-  }
-  return failed;
-}
-
-function identity(record: { topic: string; key: Buffer | null; value: Buffer | null }): string {
-  return `${record.topic}\n${record.key?.toString('latin1') ?? 'null'}\n${record.value?.toString('latin1') ?? 'null'}`;
+function fate(fault: Fault | undefined): Published {
+  if (fault === undefined) return { kind: 'acknowledged' };
+  if (fault.own) return { kind: 'refused', reason: fault.reason };
+  return { kind: fault.certain ? 'withdrawn' : 'unknown', reason: fault.reason };
 }

@@ -18,7 +18,13 @@ const PROBE_AFTER_MS = 2000;
 
 /** Connects every producer; rejects with BrokerError when the cluster can not be reached. */
 export async function createPublisher(options: PublisherOptions): Promise<Publisher> {
-  await Promise.all(options.producers.map((producer) => producer.connect(options.log)));
+  const connected = await Promise.allSettled(options.producers.map((producer) => producer.connect(options.log)));
+  const failed = connected.find((each) => each.status === 'rejected');
+  if (failed !== undefined) {
+    // Those that did connect would go on for ever behind the back of a caller that tries again.
+    await Promise.allSettled(options.producers.map((producer) => producer.close(0)));
+    throw failed.reason;
+  }
   return new GroupPublisher(options);
 }
 
@@ -27,7 +33,7 @@ class GroupPublisher implements Publisher {
   readonly #options: PublisherOptions;
   readonly #groups: readonly GroupCommit[];
   readonly #closed = new AbortController();
-  readonly #probing: Promise<void>;
+  readonly #open = new Set<PublishRequest>();
   #inFlightBytes = 0;
   #reachable = true;
   #lastAckMs: number;
@@ -51,7 +57,7 @@ class GroupPublisher implements Publisher {
           },
         ),
     );
-    this.#probing = this.#probe();
+    void this.#probe();
   }
 
   get inFlightBytes(): number {
@@ -63,14 +69,18 @@ class GroupPublisher implements Publisher {
   }
 
   async publish(records: readonly OutgoingRecord[], { deadlineMs }: { readonly deadlineMs: number }): Promise<readonly Published[]> {
+    const refusal = this.#refusal(records);
+    if (refusal !== undefined) return records.map(() => ({ kind: 'withdrawn', reason: refusal }));
     const request = new PublishRequest(records);
     const timer = new AbortController();
+    this.#open.add(request);
     records.forEach((record, index) => {
       this.#inFlightBytes += sizeBytes(record);
       this.#groupOf(record).add({ request, index, record });
     });
-    void this.#options.clock.sleep(deadlineMs, timer.signal).then(() => request.expire());
+    void this.#options.clock.sleep(deadlineMs, timer.signal).then(() => request.expire('Kafka did not answer before the deadline'));
     const fates = await request.answer;
+    this.#open.delete(request);
     timer.abort();
     return fates;
   }
@@ -79,11 +89,20 @@ class GroupPublisher implements Publisher {
     const { clock, producers } = this.#options;
     const deadlineMs = clock.nowMs() + timeoutMs;
     const timer = new AbortController();
+    this.#closed.abort();
     await Promise.race([Promise.all(this.#groups.map((group) => group.idle())), clock.sleep(timeoutMs, timer.signal)]);
     timer.abort();
-    this.#closed.abort();
-    await this.#probing;
+    // Nobody is left without an answer: what is still in flight may or may not get there.
+    for (const request of this.#open) request.expire('the publisher was closed before Kafka answered');
     await Promise.all(producers.map((producer) => producer.close(Math.max(deadlineMs - clock.nowMs(), 0))));
+  }
+
+  /** Why nothing more is taken in now. One request is always taken, however large. */
+  #refusal(records: readonly OutgoingRecord[]): string | undefined {
+    if (this.#closed.signal.aborted) return 'the publisher is closing';
+    const bytes = records.reduce((sum, record) => sum + sizeBytes(record), 0);
+    if (this.#inFlightBytes === 0 || this.#inFlightBytes + bytes <= this.maxInFlightBytes) return undefined;
+    return `${this.#inFlightBytes} bytes are in flight, and ${this.maxInFlightBytes} are allowed`;
   }
 
   /** A key always travels through the same producer: two could write its records in either order. */
@@ -113,7 +132,9 @@ class GroupPublisher implements Publisher {
 }
 
 function sizeBytes(record: OutgoingRecord): number {
-  return (record.key?.length ?? 0) + (record.value?.length ?? 0);
+  let bytes = (record.key?.length ?? 0) + (record.value?.length ?? 0);
+  for (const [name, value] of record.headers ?? []) bytes += name.length + (value?.length ?? 0);
+  return bytes;
 }
 
 /** FNV-1a, to spread keys over producers; the partition is the client's own choice. */

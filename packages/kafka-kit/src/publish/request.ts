@@ -1,7 +1,5 @@
 import type { OutgoingRecord, Published } from './contract.ts';
 
-const ACKNOWLEDGED: Published = { kind: 'acknowledged' };
-
 /** The records of one `publish` call and what became of each. Answered once: when every fate is known, or at the deadline. */
 export class PublishRequest {
   readonly records: readonly OutgoingRecord[];
@@ -32,10 +30,6 @@ export class PublishRequest {
     this.#handed[index] = true;
   }
 
-  acknowledge(index: number): void {
-    this.settle(index, ACKNOWLEDGED);
-  }
-
   settle(index: number, fate: Published): void {
     if (this.#fates[index] !== undefined) return;
     this.#fates[index] = fate;
@@ -44,11 +38,11 @@ export class PublishRequest {
   }
 
   /** The caller waits no longer: what was not handed over is withdrawn, the fate of the rest is unknown. */
-  expire(): void {
+  expire(reason: string): void {
     this.#fates.forEach((fate, index) => {
       if (fate !== undefined) return;
       const kind = this.#handed[index] ? 'unknown' : 'withdrawn';
-      this.settle(index, { kind, reason: 'Kafka did not answer before the deadline' });
+      this.settle(index, { kind, reason });
     });
   }
 

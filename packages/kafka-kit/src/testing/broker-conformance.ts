@@ -66,6 +66,23 @@ export function brokerConformance(name: string, makeHarness: () => Promise<Broke
       expect(await harness.committed(group, tp)).toBe(9);
     });
 
+    it('what was committed is not committed once more on unassign: the topic may be another one by then', async () => {
+      const topic = await harness.topic(1);
+      const tp = { topic, partition: 0 };
+      const one = member(harness.group());
+      await one.joined(topic);
+      await harness.write(tp, numbered(10));
+      await one.until(() => one.records.length === 10, 'ten records');
+      one.consumer.store([{ ...tp, nextToRead: 10 }]);
+      one.consumer.commitStored();
+      await one.until(() => one.commits.length > 0, 'the commit');
+      one.consumer.unassign([tp]);
+      one.consumer.assign([{ ...tp, nextToRead: 0 }]);
+      await one.until(() => one.records.length === 20, 'all records again');
+      await one.turns(20);
+      expect(one.commits).toHaveLength(1);
+    });
+
     it('what is stored is committed by the timer, and on close', async () => {
       const topic = await harness.topic(1);
       const tp = { topic, partition: 0 };

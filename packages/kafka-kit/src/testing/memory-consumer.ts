@@ -194,9 +194,9 @@ export class MemoryConsumer implements BrokerConsumer, MemoryMember {
     this.wake();
   }
 
-  /** The client goes on at another offset, without being told to: a fault of its own. */
+  /** The client goes back to an earlier offset, without being told to: a fault of its own. (Forward it could not be told from a void.) */
   stray(tp: TopicPartition, position: number): void {
-    for (const each of this.#each([tp])) each.position = position;
+    for (const each of this.#each([tp])) each.position = Math.min(each.position, position);
     this.wake();
   }
 

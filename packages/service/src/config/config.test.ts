@@ -155,3 +155,10 @@ test('the reference is a Markdown table', () => {
     '| `T_WAIT_MS` | How long. | a whole number of milliseconds from 1 to 1000 | `10` |',
   ]);
 });
+
+test.each(['localhost', 'localhost:9200', '::', 'http://', ''])(
+  '%j is no URL, and is told as a fault of the variable, not thrown',
+  (url) => {
+    expect(faults({ OPENSEARCH_URL: url }, opensearchVariables)).toEqual([expect.stringMatching(/^OPENSEARCH_URL is not (valid|set)/)]);
+  },
+);

@@ -71,6 +71,8 @@ export function httpUrl(): Format<string> {
   return z
     .url({ protocol: /^https?$/ })
     .refine((given) => {
+      // A refinement also runs behind a check that failed: what is no URL at all must not throw here.
+      if (!URL.canParse(given)) return false;
       const url = new URL(given);
       return url.username === '' && url.password === '' && url.search === '' && url.hash === '';
     })

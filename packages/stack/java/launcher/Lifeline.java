@@ -5,8 +5,11 @@ import java.io.IOException;
  * a server left behind by a killed starter would hold its port, its memory and its data for ever.
  */
 final class Lifeline {
-    /** Below the ten seconds within which nothing may be left; a training run, which writes its class archive at the end, gets longer. */
-    private static final long HALT_AFTER_MS = Long.getLong("tailrace.haltAfterMs", 8_000);
+    /** The services lost the same starter at the same moment: they get this long to write what they hold and to commit it. */
+    private static final long GRACE_MS = 2_000;
+
+    /** With the grace below the ten seconds within which nothing may be left; a training run, which writes its class archive at the end, gets longer. */
+    private static final long HALT_AFTER_MS = Long.getLong("tailrace.haltAfterMs", 7_000);
 
     private Lifeline() {}
 
@@ -23,20 +26,25 @@ final class Lifeline {
         } catch (IOException unreadable) {
             // As good as closed: nobody can tell this process any more that it should end.
         }
+        pause(GRACE_MS);
         System.exit(0);
     }
 
     /** Shutdown hooks run side by side and the process ends only after all of them, so the timer has to be a thread of its own. */
     private static void armHalt() {
         daemon("halt", () -> {
-            try {
-                Thread.sleep(HALT_AFTER_MS);
-            } catch (InterruptedException early) {
-                // Nobody interrupts this thread; halting early is the safe side.
-            }
+            pause(HALT_AFTER_MS);
             System.err.println("not ended within " + HALT_AFTER_MS + " ms: halted");
             Runtime.getRuntime().halt(1);
         }).start();
+    }
+
+    private static void pause(long milliseconds) {
+        try {
+            Thread.sleep(milliseconds);
+        } catch (InterruptedException early) {
+            // Nobody interrupts these threads; going on early is the safe side.
+        }
     }
 
     private static Thread daemon(String name, Runnable work) {

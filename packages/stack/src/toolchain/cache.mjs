@@ -1,11 +1,14 @@
 // The user's cache folder: what was fetched or built once. Entries are named by what they were made from, so they are never stale.
 import { createHash, randomBytes } from 'node:crypto';
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Failure } from './failure.mjs';
 
 const UNFINISHED = 'unfinished';
+/** Each version of a server, of Java or of this project leaves entries of its own: those that nobody uses any more go. */
+const KEEP_UNUSED_MS = 60 * 24 * 3_600_000;
+const TOUCH_EVERY_MS = 24 * 3_600_000;
 
 /**
  * `$XDG_CACHE_HOME/tailrace`, else `~/.cache/tailrace`.
@@ -34,6 +37,7 @@ export function makeCacheRoot(env) {
     );
   }
   sweepUnfinished(root);
+  sweepUnused(root);
   return root;
 }
 
@@ -55,7 +59,7 @@ export function keyOf(parts) {
  * @returns {Promise<string>} the entry's path
  */
 export async function cached(entry, make) {
-  if (existsSync(entry)) return entry;
+  if (isCached(entry)) return entry;
   // In the same root, so that the rename does not cross disks.
   const folder = join(dirname(dirname(entry)), UNFINISHED, `${process.pid}-${randomBytes(4).toString('hex')}`);
   mkdirSync(folder, { recursive: true });
@@ -71,6 +75,28 @@ export async function cached(entry, make) {
     return entry;
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Whether an entry is there; the question counts as a use of it.
+ * @param {string} entry
+ */
+export function isCached(entry) {
+  if (!existsSync(entry)) return false;
+  const { atimeMs, mtime } = statSync(entry);
+  if (Date.now() - atimeMs > TOUCH_EVERY_MS) utimesSync(entry, new Date(), mtime);
+  return true;
+}
+
+/** @param {string} root */
+function sweepUnused(root) {
+  for (const kind of readdirSync(root)) {
+    if (kind === UNFINISHED || !statSync(join(root, kind)).isDirectory()) continue;
+    for (const name of readdirSync(join(root, kind))) {
+      const entry = join(root, kind, name);
+      if (Date.now() - statSync(entry).atimeMs > KEEP_UNUSED_MS) rmSync(entry, { recursive: true, force: true });
+    }
   }
 }
 

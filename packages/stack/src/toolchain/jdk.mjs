@@ -17,7 +17,7 @@ export const OLDEST_JAVA_FOR_OPENSEARCH_3 = 21;
 /** @typedef {Readonly<Record<string, string | undefined>>} Environment */
 
 const INSTALL =
-  'install a JDK 21 or newer (Debian: apt-get install -y openjdk-21-jdk-headless or Temurin from adoptium.net; macOS: brew install openjdk)';
+  'install JDK 21 or newer, or at least 17 (Debian: apt-get install -y default-jdk-headless; macOS: brew install openjdk; others: adoptium.net)';
 
 /** @param {string} home @returns {Jdk | undefined} undefined where no JDK (with compiler) lies */
 export function readJdk(home) {
@@ -28,20 +28,27 @@ export function readJdk(home) {
   return { home, version, major: (first === 1 ? second : first) ?? 0 };
 }
 
-/** Folders in which JDKs are commonly installed. @param {Environment} env */
-function candidateHomes(env) {
+/** Folders in which JDKs are commonly installed. @param {Environment} env @param {string} systemRoot */
+function candidateHomes(env, systemRoot) {
   const homes = [env.JAVA_HOME ?? ''];
   for (const folder of (env.PATH ?? '').split(delimiter)) {
     const javac = join(folder, 'javac');
     if (folder !== '' && existsSync(javac)) homes.push(dirname(dirname(realpathSync(javac))));
   }
   const user = env.HOME ?? homedir();
-  const parents = ['/usr/lib/jvm', '/usr/java', '/opt/java', join(user, '.sdkman/candidates/java'), join(user, '.jdks')];
+  const system = (/** @type {string} */ folder) => join(systemRoot, folder);
+  const parents = [
+    system('usr/lib/jvm'),
+    system('usr/java'),
+    system('opt/java'),
+    join(user, '.sdkman/candidates/java'),
+    join(user, '.jdks'),
+  ];
   for (const parent of parents) homes.push(...children(parent));
-  for (const parent of ['/Library/Java/JavaVirtualMachines', join(user, 'Library/Java/JavaVirtualMachines')]) {
+  for (const parent of [system('Library/Java/JavaVirtualMachines'), join(user, 'Library/Java/JavaVirtualMachines')]) {
     homes.push(...children(parent).map((child) => join(child, 'Contents/Home')));
   }
-  for (const cellar of ['/opt/homebrew/opt', '/usr/local/opt']) {
+  for (const cellar of [system('opt/homebrew/opt'), system('usr/local/opt')]) {
     homes.push(
       ...children(cellar)
         .filter((child) => child.includes('/openjdk'))
@@ -84,22 +91,29 @@ function compareVersions(a, b) {
 /**
  * The JDK to use: the one TAILRACE_JAVA names, else JAVA_HOME's when it is new enough, else the newest that is installed.
  * @param {Environment} env
+ * @param {string} [systemRoot] where the system's folders lie; for tests
  * @returns {Jdk}
+ * @throws Failure without a JDK that is new enough
  */
-export function chooseJdk(env) {
+export function chooseJdk(env, systemRoot = '/') {
   const forced = env.TAILRACE_JAVA;
   if (forced !== undefined && forced !== '') {
     const jdk = readJdk(forced);
     if (jdk === undefined)
-      throw new Failure(`TAILRACE_JAVA names ${forced}, where no JDK lies (bin/javac and a release file): set it to a JDK's folder, or unset it.`, { exitCode: 2 });
+      throw new Failure(
+        `TAILRACE_JAVA names ${forced}, where no JDK lies (bin/javac and a release file): set it to a JDK's folder, or unset it.`,
+        { exitCode: 2 },
+      );
     if (jdk.major < OLDEST_JAVA)
-      throw new Failure(`TAILRACE_JAVA names Java ${jdk.version}, but Java ${OLDEST_JAVA} or newer is needed: ${INSTALL}.`, { exitCode: 2 });
+      throw new Failure(`TAILRACE_JAVA names Java ${jdk.version}, but Java ${OLDEST_JAVA} or newer is needed: ${INSTALL}.`, {
+        exitCode: 2,
+      });
     return jdk;
   }
   const home = env.JAVA_HOME;
   const own = home === undefined || home === '' ? undefined : readJdk(home);
   if (own !== undefined && own.major >= OLDEST_JAVA) return own;
-  const found = candidateHomes(env).flatMap((candidate) => readJdk(candidate) ?? []);
+  const found = candidateHomes(env, systemRoot).flatMap((candidate) => readJdk(candidate) ?? []);
   const best = newest(found);
   if (best === undefined)
     throw new Failure(`No JDK was found, and Kafka, OpenSearch and the S3 server run on Java: ${INSTALL}, then run the command again.`);
@@ -120,9 +134,13 @@ export function chooseOpenSearch(env, jdk) {
   const forced = env.TAILRACE_OPENSEARCH ?? '';
   const canRun3 = jdk.major >= OLDEST_JAVA_FOR_OPENSEARCH_3;
   if (forced === '') return canRun3 ? 3 : 2;
-  if (forced !== '2' && forced !== '3') throw new Failure(`TAILRACE_OPENSEARCH is "${forced}": set it to 2 or 3, or unset it.`, { exitCode: 2 });
+  if (forced !== '2' && forced !== '3')
+    throw new Failure(`TAILRACE_OPENSEARCH is "${forced}": set it to 2 or 3, or unset it.`, { exitCode: 2 });
   if (forced === '3' && !canRun3) {
-    throw new Failure(`TAILRACE_OPENSEARCH=3 needs Java ${OLDEST_JAVA_FOR_OPENSEARCH_3}, and Java ${jdk.version} in ${jdk.home} was chosen: ${INSTALL}, or set TAILRACE_OPENSEARCH=2.`, { exitCode: 2 });
+    throw new Failure(
+      `TAILRACE_OPENSEARCH=3 needs Java ${OLDEST_JAVA_FOR_OPENSEARCH_3}, and Java ${jdk.version} in ${jdk.home} was chosen: install JDK ${OLDEST_JAVA_FOR_OPENSEARCH_3} or newer, or set TAILRACE_OPENSEARCH=2.`,
+      { exitCode: 2 },
+    );
   }
   return forced === '3' ? 3 : 2;
 }

@@ -1,6 +1,6 @@
 // Runs other programs so that none of them outlives this process, however it ends.
 import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { causeInLog, Failure, tailOf } from './failure.mjs';
@@ -80,14 +80,31 @@ export async function runStep(what, command, args, run) {
   throw new Failure(`${what} failed: ${cause}.`, { logFile: run.logFile });
 }
 
-/** Waits until no process of a group is left, but not for ever: a container without an init never buries its zombies. @param {number} group */
+/** Waits until no process of a group is left, but not for ever. @param {number} group */
 async function groupEnded(group) {
-  for (let waitedMs = 0; waitedMs < 3_000; waitedMs += 50) {
-    try {
-      process.kill(-group, 0);
-    } catch {
-      return; // ESRCH: the group is gone.
-    }
-    await delay(50);
+  for (let waitedMs = 0; waitedMs < 3_000 && groupLives(group); waitedMs += 50) await delay(50);
+}
+
+/** @param {number} group */
+function groupLives(group) {
+  try {
+    process.kill(-group, 0);
+  } catch {
+    return false; // ESRCH: the group is gone.
+  }
+  if (!existsSync('/proc/self/stat')) return true;
+  // A zombie only waits for its new parent to notice its end, and a container without an init never does.
+  return readdirSync('/proc').some((pid) => /^\d+$/.test(pid) && isRunningIn(group, pid));
+}
+
+/** @param {number} group @param {string} pid */
+function isRunningIn(group, pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // Behind the name, which may hold anything: state, parent, group.
+    const [state, , ownGroup] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return ownGroup === String(group) && state !== 'Z';
+  } catch {
+    return false; // It ended meanwhile.
   }
 }

@@ -1,5 +1,5 @@
 // Everything the servers need on disk before they can be started: a JDK, their jars, the launcher.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cached, keyOf, makeCacheRoot } from './cache.mjs';
@@ -9,6 +9,7 @@ import { runStep } from './processes.mjs';
 
 /** Beside both `src` and `dist`, so the same path leads to it from sources and from a build. */
 const JAVA_FOLDER = fileURLToPath(new URL('../../java/', import.meta.url));
+const LAUNCHER_JAR = 'launcher.jar';
 /** Pinned: the version that Maven picks by itself differs from machine to machine. */
 const COPY_DEPENDENCIES = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies';
 
@@ -61,7 +62,16 @@ async function fetchJars(name, root, preparation, jdk) {
   return cached(join(root, 'jars', `${name}-${key}`), (folder) =>
     announced(preparation, `fetching the ${name} jars with Maven`, async () => {
       const logFile = join(root, 'logs', `jars-${name}.log`);
-      const args = ['-B', '-ntp', '-f', pom, COPY_DEPENDENCIES, `-DoutputDirectory=${folder}`, '-DincludeScope=runtime'];
+      const args = [
+        '-q',
+        '-B',
+        '-Dstyle.color=never',
+        '-f',
+        pom,
+        COPY_DEPENDENCIES,
+        `-DoutputDirectory=${folder}`,
+        '-DincludeScope=runtime',
+      ];
       await runStep(`Fetching the ${name} jars with Maven`, findMaven(preparation.env), args, {
         env: javaEnvironment(preparation.env, jdk),
         logFile,
@@ -105,9 +115,10 @@ async function buildLauncher(jarFolders, openSearch, root, preparation, jdk) {
   );
   const key = keyOf([...sources.map((source) => readFileSync(source)), ...jarFolders, jdk.version]);
   // In a jar: a folder of classes on the class path silently switches class archives off.
-  return cached(join(root, 'launcher', `${key}.jar`), (jar) =>
+  const entry = await cached(join(root, 'launcher', key), (folder) =>
     announced(preparation, 'compiling the launcher', async () => {
-      const classes = `${jar}-classes`;
+      const classes = `${folder}-classes`;
+      mkdirSync(folder);
       const run = {
         env: preparation.env,
         logFile: join(root, 'logs', 'launcher.log'),
@@ -121,9 +132,10 @@ async function buildLauncher(jarFolders, openSearch, root, preparation, jdk) {
         ['-nowarn', '-encoding', 'UTF-8', '-cp', libraries, '-d', classes, ...sources],
         run,
       );
-      await runStep(what, join(jdk.home, 'bin', 'jar'), ['--create', '--file', jar, '-C', classes, '.'], run);
+      await runStep(what, join(jdk.home, 'bin', 'jar'), ['--create', '--file', join(folder, LAUNCHER_JAR), '-C', classes, '.'], run);
     }),
   );
+  return join(entry, LAUNCHER_JAR);
 }
 
 /** @param {Preparation} preparation @param {string} what @param {() => Promise<void>} work */

@@ -1,0 +1,64 @@
+import type { Repair } from '@tailrace/lake';
+import { createLogger, createMetrics } from '@tailrace/service';
+import { expect, it } from 'vitest';
+import type { ArchiveEvent } from './archive-events.ts';
+import { archiveHealth } from './archive-health.ts';
+import { archiveLog } from './archive-log.ts';
+import { archiveMetrics } from './archive-metrics.ts';
+import type { LaneArchiveView } from './lane-archive.ts';
+import { CHAIN } from './testing/sink-world.ts';
+
+const VIEW: LaneArchiveView = { ...CHAIN, chainEnd: 10, spooledRows: 5, spoolBytes: 500, waitingObjects: 1, problem: undefined };
+
+function logged(...events: ArchiveEvent[]): { readonly level: string; readonly msg: string }[] {
+  const lines: string[] = [];
+  const log = archiveLog(createLogger({ name: 'test', level: 'trace', to: { write: (line) => lines.push(line) } }));
+  for (const event of events) log(event);
+  return lines.map((line) => JSON.parse(line) as { level: string; msg: string });
+}
+const checked = (repair: Repair): ArchiveEvent => ({ kind: 'claim-checked', chain: CHAIN, first: 0, next: 10, repair });
+const failed = (attempts: number): ArchiveEvent => ({
+  kind: 'step-failed',
+  chain: CHAIN,
+  step: 'write to the store',
+  attempts,
+  cause: new Error('away'),
+});
+
+it('calls a loss a loss, as an error, and tells what passes by itself ever more rarely', () => {
+  for (const repair of [{ kind: 'lost' }, { kind: 'changed' }, { kind: 'rest', from: 4 }] as const)
+    expect(logged(checked(repair))).toMatchObject([{ level: 'error', msg: expect.stringContaining('RECORDS ARE LOST') }]);
+  expect(logged(checked({ kind: 'made' }))).toMatchObject([{ level: 'warn' }]);
+  expect(logged(checked({ kind: 'stands' }))).toEqual([]);
+  expect(logged(...Array.from({ length: 16 }, (_, i) => failed(i + 1)))).toHaveLength(5);
+});
+
+it('counts what happens, and shows each partition as it is when the figures are read', async () => {
+  const registry = createMetrics();
+  let views = [VIEW];
+  const observe = archiveMetrics(registry, () => views);
+  observe({ kind: 'object-stored', chain: CHAIN, key: 'k', first: 0, next: 10, rows: 10, sizeBytes: 700, rawBytes: 3000, tookMs: 40 });
+  observe(checked({ kind: 'rest', from: 4 }));
+  observe(checked({ kind: 'stands' }));
+  observe(failed(1));
+  const text = await registry.metrics();
+  for (const line of [
+    'tailrace_archiver_rows_total 10',
+    'tailrace_archiver_object_bytes_total 700',
+    'tailrace_archiver_repairs_total{kind="rest"} 1',
+    'tailrace_archiver_claims_with_losses_total 1',
+    'tailrace_archiver_failed_steps_total{step="write to the store"} 1',
+    'tailrace_archiver_chain_end{topic="service-events",partition="3"} 10',
+    'tailrace_archiver_spool_rows{topic="service-events",partition="3"} 5',
+  ])
+    expect(text).toContain(`${line}\n`);
+  views = [];
+  expect(await registry.metrics()).not.toContain('tailrace_archiver_chain_end{');
+});
+
+it('is degraded while a partition can not be written, and names the reason', () => {
+  expect(archiveHealth([VIEW])).toEqual({ state: 'ok', sentence: 'The lake takes in 1 partition.' });
+  const check = archiveHealth([VIEW, { ...VIEW, problem: 's3://lake can not be reached' }]);
+  expect(check.state).toBe('degraded');
+  expect(check.sentence).toContain('its records wait on disk: s3://lake can not be reached');
+});

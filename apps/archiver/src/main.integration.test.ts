@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { generateEvents, keyOf, SERVICE_EVENTS_TOPIC, serviceEventHeaders, topicsFor } from '@tailrace/events';
+import {
+  connectAdmin,
+  connectPublisher,
+  type KafkaSettings,
+  type PartitionLag,
+  type Publisher,
+  planTopics,
+  TopicIdentity,
+} from '@tailrace/kafka-kit';
+import { Ledger, S3Store } from '@tailrace/lake';
+import { endpointsFromEnvironment } from '@tailrace/stack';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { lakeLayout } from './lake-layout.ts';
+import { killAll, runArchiver, runLake } from './testing/processes.ts';
+
+const kafka: KafkaSettings = {
+  bootstrapServers: endpointsFromEnvironment().kafkaBootstrapServers,
+  clientId: 'archiver-test',
+  securityProtocol: 'plaintext',
+};
+const mark = randomUUID();
+const prefix = `archiver-main-${mark.slice(0, 8)}`;
+let dataFolder = '';
+let publisher: Publisher;
+const own = () => ({ ARCHIVER_DATA_DIR: dataFolder, TAILRACE_LAKE_PREFIX: prefix });
+
+beforeAll(async () => {
+  dataFolder = await mkdtemp(join(tmpdir(), 'tailrace-archiver-main-'));
+  const specs = topicsFor('local').filter(({ name }) => name === SERVICE_EVENTS_TOPIC);
+  const admin = await connectAdmin(kafka);
+  await admin.apply(planTopics(specs, await admin.readTopics([SERVICE_EVENTS_TOPIC])));
+  await beginAtTheEnd(await admin.groupLag('archiver', [SERVICE_EVENTS_TOPIC]));
+  await admin.close();
+  publisher = await connectPublisher(kafka, { producers: 1, maxInFlightBytes: 10_000_000, log: () => {} });
+});
+afterEach(() => killAll());
+afterAll(async () => {
+  await publisher.close(5_000);
+  await rm(dataFolder, { recursive: true });
+});
+
+/** Other tests write into this topic too: the chains of this test's lake begin behind what is there. */
+async function beginAtTheEnd(partitions: readonly PartitionLag[]): Promise<void> {
+  const identity = new TopicIdentity(kafka);
+  const incarnation = (await identity.lookUp(SERVICE_EVENTS_TOPIC, 10_000)) ?? '';
+  identity.close();
+  const { s3 } = endpointsFromEnvironment();
+  const store = new S3Store({ ...s3, endpoint: s3.endpointUrl });
+  const ledger = new Ledger(store, lakeLayout({ prefix }));
+  for (const { topic, partition, logEnd } of partitions)
+    if (logEnd > 0)
+      await ledger.claim({ topic, incarnation, partition }, { kind: 'genesis', first: 0, next: logEnd, attempt: randomUUID() });
+  store.close();
+}
+
+/** Puts so many events of this test into the topic, and waits for their acks. */
+async function publish(count: number): Promise<void> {
+  const events = generateEvents({ seed: 7, nowMs: Date.now });
+  const records = Array.from({ length: count }, () => {
+    const event = { ...events.next().value, attributes: { mark } };
+    return { topic: SERVICE_EVENTS_TOPIC, key: keyOf(event), value: Buffer.from(JSON.stringify(event)), headers: serviceEventHeaders };
+  });
+  const fates = await publisher.publish(records, { deadlineMs: 10_000 });
+  expect(new Set(fates.map((fate) => fate.kind))).toEqual(new Set(['acknowledged']));
+}
+
+const OURS = `attributes ->> '$.mark' = '${mark}'`;
+
+async function archived(): Promise<number> {
+  const { code, out, errors } = await runLake(['query', `SELECT count(*) AS n FROM events WHERE ${OURS}`, '--json'], own());
+  expect([code, errors]).toEqual([0, expect.stringContaining('fetching')]);
+  return (JSON.parse(out) as { rows: { n: number }[] }).rows[0]?.n ?? -1;
+}
+
+const untilArchived = (count: number) => vi.waitFor(async () => expect(await archived()).toBe(count), { timeout: 80_000, interval: 500 });
+
+test('every record is a row once, also over a kill -9 in the middle of the work; the lake is audited clean and the spool is empty', async () => {
+  const first = runArchiver(own());
+  await first.said('"msg":"ready"');
+  await publish(500);
+  await untilArchived(500);
+  await publish(20_000);
+  await first.said('are in the lake');
+  first.kill('SIGKILL');
+  await first.exit();
+  expect(await readdir(dataFolder)).toEqual([`spool-${first.pid}`]);
+  await publish(100);
+  const second = runArchiver(own());
+  await untilArchived(20_600);
+  expect(await readdir(dataFolder)).toEqual([`spool-${second.pid}`]);
+  expect(await (await fetch(`${second.url()}/readyz`)).json()).toMatchObject({ state: 'ok' });
+  expect(await (await fetch(`${second.url()}/metrics`)).text()).toMatch(/tailrace_archiver_rows_total \d{4}/);
+  second.kill('SIGTERM');
+  expect(await second.exit()).toBe(0);
+  expect(await readdir(dataFolder)).toEqual([]);
+  const distinct = `SELECT count(*) AS n FROM (SELECT DISTINCT incarnation, partition, "offset" FROM events WHERE ${OURS})`;
+  expect(JSON.parse((await runLake(['query', distinct, '--json'], own())).out)).toMatchObject({ rows: [{ n: 20_600 }] });
+  const audit = await runLake(['audit'], own());
+  expect([audit.code, audit.errors]).toEqual([0, '']);
+  expect(audit.out).toContain('Clean: every offset is covered exactly once.');
+  expect(JSON.parse((await runLake(['audit', '--json'], own())).out)).toMatchObject({ clean: true, findings: [] });
+}, 180_000);
+
+test('a store that is away at the start is waited for, and a stop ends the waiting', async () => {
+  const archiver = runArchiver({ ...own(), AWS_ENDPOINT_URL_S3: 'http://127.0.0.1:9' });
+  await archiver.said('S3 can not be reached yet');
+  const answer = await fetch(`${archiver.url()}/readyz`);
+  expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining('S3 was not reached yet: ')]);
+  archiver.kill('SIGTERM');
+  expect(await archiver.exit()).toBe(0);
+});
+
+test('wrong settings are all named at once, with exit code 2', async () => {
+  const archiver = runArchiver({ ARCHIVER_IDLE_MS: 'soon', ARCHIVER_MEMORY_MB: '1', AWS_ENDPOINT_URL_S3: 'localhost' });
+  expect(await archiver.exit()).toBe(2);
+  const said = archiver.errors.join('\n');
+  for (const name of ['ARCHIVER_IDLE_MS', 'ARCHIVER_DATA_DIR', 'ARCHIVER_MEMORY_MB', 'AWS_ENDPOINT_URL_S3']) expect(said).toContain(name);
+});
+
+test('the command line answers wrong use with code 2 and failed work with code 1, each in one sentence', async () => {
+  expect(await runLake(['query', 'SELECT nothing FROM events'], own())).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining('nothing'),
+  });
+  expect(await runLake(['audit'], { ...own(), TAILRACE_LAKE_BUCKET: 'no-such-bucket-here' })).toEqual({
+    code: 1,
+    out: '',
+    errors: 'The bucket of s3://no-such-bucket-here does not exist: make it, or name another.\n',
+  });
+  expect(await runLake(['audit'], { ...own(), TAILRACE_LAKE_PREFIX: `${prefix}-none` })).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('is empty'),
+  });
+  for (const args of [[], ['query'], ['audit', '--jsno'], ['sweep']]) expect((await runLake(args, own())).code, args.join(' ')).toBe(2);
+  expect(await runLake(['audit'], { ...own(), AWS_REGION: '' })).toMatchObject({
+    code: 2,
+    errors: expect.stringContaining('AWS_REGION is not set'),
+  });
+});

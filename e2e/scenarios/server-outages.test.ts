@@ -1,0 +1,95 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { scenarioConfig } from '../src/config.ts';
+import { startPipeline } from '../src/pipeline/per-test.ts';
+import { kill, type Pipeline, SERVICES, type ServerName } from '../src/pipeline/pipeline.ts';
+import { prove } from '../src/proof/prove.ts';
+import { report, seconds } from '../src/report.ts';
+import type { PostAnswer } from '../src/traffic/post.ts';
+import { Traffic } from '../src/traffic/traffic.ts';
+
+/** How long a server is held: longer than the gateway lets a post wait (10 s). */
+const HELD_MS = 20_000;
+/** Within this time after Kafka is back the gateway has to take posts again. */
+const NOTICED_MS = 15_000;
+const RESTART_MS = 120_000;
+
+interface Away {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+async function hold(pipeline: Pipeline, server: ServerName): Promise<Away> {
+  const pid = pipeline.pid(server);
+  const fromMs = Date.now();
+  kill(pid, 'SIGSTOP');
+  // Not a wait for something: this is how long the outage lasts.
+  await delay(HELD_MS);
+  kill(pid, 'SIGCONT');
+  return { fromMs, toMs: Date.now() };
+}
+
+async function killHard(pipeline: Pipeline, server: ServerName): Promise<Away> {
+  const pid = pipeline.pid(server);
+  const printed = pipeline.command.printed.length;
+  const fromMs = Date.now();
+  kill(pid, 'SIGKILL');
+  await pipeline.command.prints(new RegExp(`${server} ended with signal SIGKILL; it is started again`), RESTART_MS, printed);
+  await pipeline.command.prints(new RegExp(`${server} answers again`), RESTART_MS, printed);
+  return { fromMs, toMs: Date.now() };
+}
+
+/** What was answered while a server was away, and for how long the gateway refused posts behind it. */
+function told(what: string, { fromMs, toMs }: Away, answers: readonly PostAnswer[]): void {
+  const during = answers.filter(({ sentMs, answeredMs }) => answeredMs >= fromMs && sentMs <= toMs + NOTICED_MS);
+  const counts = new Map<string, number>();
+  for (const { status, code } of during) counts.set(`${status ?? ''} ${code}`, (counts.get(`${status ?? ''} ${code}`) ?? 0) + 1);
+  const refused = during.filter(({ status }) => status === 503).map(({ answeredMs }) => answeredMs);
+  const slowest = Math.max(0, ...during.map(({ sentMs, answeredMs }) => answeredMs - sentMs));
+  const last =
+    refused.length === 0 ? 'no 503' : `503 from ${seconds(Math.min(...refused) - fromMs)} to ${seconds(Math.max(...refused) - fromMs)}`;
+  report(
+    `${what}: away ${seconds(toMs - fromMs)}, ${last}, slowest answer ${seconds(slowest)}; ${[...counts].map(([each, count]) => `${count} x ${each}`).join(', ')}`,
+  );
+}
+
+const FAULTS = [
+  { name: 'stopped for 20 s', make: hold },
+  { name: 'killed', make: killHard },
+] as const;
+
+describe.skipIf(scenarioConfig.short)('a server that is away', () => {
+  test.for(['kafka', 'opensearch', 's3proxy'] as const)('%s: nothing is lost, and all goes on by itself', async (server) => {
+    const pipeline = startPipeline();
+    await pipeline.ready();
+    const services = SERVICES.map((name) => pipeline.pid(name));
+    const traffic = new Traffic({ gatewayUrl: () => pipeline.endpoints.gateway, seed: scenarioConfig.seed });
+    const outages: Away[] = [];
+    for (const { name, make } of FAULTS) {
+      await traffic.accepted(2000);
+      const outage = await make(pipeline, server);
+      await traffic.accepted(3000);
+      told(`${server} ${name}`, outage, traffic.answers);
+      outages.push(outage);
+    }
+    await prove(server, pipeline, traffic);
+
+    expect(
+      SERVICES.map((name) => pipeline.pid(name)),
+      'no service was started again',
+    ).toEqual(services);
+    const others = traffic.answers.filter(({ status }) => status !== 200);
+    if (server !== 'kafka') {
+      expect(others).toEqual([]);
+      return;
+    }
+    // The posts that waited for the stopped Kafka until the gateway's deadline, and then those that were refused at once.
+    expect(others.map(({ code }) => code)).toContain('deadline_passed');
+    expect(others.map(({ code }) => code)).toContain('kafka_unavailable');
+    for (const answer of others) {
+      expect(answer, 'nothing but 503 with Retry-After').toMatchObject({ status: 503, retryAfter: expect.any(Number) });
+      const away = outages.some(({ fromMs, toMs }) => answer.answeredMs >= fromMs && answer.answeredMs <= toMs + NOTICED_MS);
+      expect(away, `503 only while Kafka is away: ${JSON.stringify(answer)}`).toBe(true);
+    }
+  });
+});

@@ -1,0 +1,55 @@
+import type { LaneState } from './lane.ts';
+import type { LoopContext } from './loop-context.ts';
+import { IDENTITY_CHECK_MS, LOOKUP_TIMEOUT_MS } from './options.ts';
+
+/** Errors of the broker may come many times a second; topic ids are compared at most this often. */
+const MIN_INTERVAL_MS = 1000;
+
+/** Compares the ids of the topics that are read with those that their lanes were opened with, every 10 s and after every broker error. */
+export class IdentityWatch {
+  readonly #context: LoopContext;
+  readonly #suspect: (lane: LaneState) => void;
+  readonly #asking = new Set<string>();
+  #lastMs: number;
+  #dueMs: number;
+
+  constructor(context: LoopContext, suspect: (lane: LaneState) => void) {
+    this.#context = context;
+    this.#suspect = suspect;
+    this.#lastMs = context.clock.nowMs();
+    this.#dueMs = this.#lastMs + IDENTITY_CHECK_MS;
+  }
+
+  turn(nowMs: number): void {
+    if (nowMs < this.#dueMs) return;
+    this.#lastMs = nowMs;
+    this.#dueMs = nowMs + IDENTITY_CHECK_MS;
+    for (const topic of this.#context.options.topics) this.#compare(topic);
+  }
+
+  hurry(nowMs: number): void {
+    this.#dueMs = Math.min(this.#dueMs, Math.max(nowMs, this.#lastMs + MIN_INTERVAL_MS));
+  }
+
+  #compare(topic: string): void {
+    const { broker, lanes, observe } = this.#context;
+    const running = [...lanes.values()].filter((lane) => lane.topic === topic && lane.phase.kind === 'running');
+    // A cluster that does not answer would otherwise collect one more request at every turn.
+    if (running.length === 0 || this.#asking.has(topic)) return;
+    this.#asking.add(topic);
+    void broker.incarnation(topic, LOOKUP_TIMEOUT_MS).then(
+      (incarnation) =>
+        this.#context.enter(() => {
+          this.#asking.delete(topic);
+          for (const lane of running) {
+            if (lane.phase.kind === 'running' && this.#context.owns(lane) && lane.facts?.incarnation !== incarnation) this.#suspect(lane);
+          }
+        }),
+      (cause: unknown) => {
+        this.#asking.delete(topic);
+        // Safe: an id that could not be asked for is asked for again at the next interval, and the broker's fault is told.
+        observe({ kind: 'broker-error', cause });
+      },
+    );
+  }
+}

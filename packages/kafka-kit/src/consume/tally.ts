@@ -1,0 +1,18 @@
+import type { RuntimeEvent } from '../observe/runtime-events.ts';
+
+/** Counts, from what a runtime tells, what its report must say (I3). */
+export class Tally {
+  readonly #observe: (event: RuntimeEvent) => void;
+  settled = 0;
+  abandoned = 0;
+
+  constructor(observe: (event: RuntimeEvent) => void) {
+    this.#observe = observe;
+  }
+
+  see(event: RuntimeEvent): void {
+    if (event.kind === 'drained' || event.kind === 'lane-reopened') this.abandoned += event.abandonedRecords;
+    else if (event.kind === 'settled') this.settled += event.stored + event.skipped;
+    this.#observe(event);
+  }
+}

@@ -1,0 +1,73 @@
+import { expect, it } from 'vitest';
+import type { RuntimeEvent } from './runtime-events.ts';
+import { type RuntimeLogger, runtimeLog, runtimeLogLine } from './runtime-log.ts';
+
+const lane = { topic: 'events', partition: 3 };
+const cause = new Error('away');
+
+it.each<[RuntimeEvent, string | undefined]>([
+  [{ kind: 'polled', records: 1, sinceLastPollMs: 2 }, undefined],
+  [{ kind: 'handed-over', lane, records: 1, closedBy: 'age' }, undefined],
+  [{ kind: 'settled', lane, stored: 1, skipped: 0, retried: 0, dead: 0 }, undefined],
+  [{ kind: 'skipped', lane, reason: 'old', records: 1 }, 'debug: 1 record skipped: old'],
+  [{ kind: 'rebalanced', how: 'assigned', partitions: [lane] }, 'info: partitions assigned: events, partition 3'],
+  [{ kind: 'rebalanced', how: 'lost', partitions: [] }, 'warn: partitions lost: none'],
+  [{ kind: 'drained', why: 'revoke', tookMs: 1234, abandonedRecords: 0 }, 'info: drained before a revoke in 1.2 s: all settled'],
+  [
+    { kind: 'drained', why: 'stop', tookMs: 0, abandonedRecords: 2 },
+    'info: drained before a stop in 0.0 s: 2 records left for the next owner',
+  ],
+  [{ kind: 'lane-opened', lane, startAt: 7 }, 'info: reads events, partition 3 from offset 7'],
+  [{ kind: 'lane-halted', lane, why: { kind: 'dead', offset: 1, reason: 'r', sentence: 'It is bad.' } }, 'error: stands still: It is bad.'],
+  [
+    { kind: 'lane-reopened', lane, cause, abandonedRecords: 1 },
+    'warn: events, partition 3 is read again from its first record that is not settled',
+  ],
+  [{ kind: 'gap', lane, gap: { kind: 'void', from: 1, to: 3 } }, 'debug: nothing was ever readable at events, partition 3, offsets 1 to 2'],
+  [
+    { kind: 'gap', lane, gap: { kind: 'expired', from: 1, to: 3 } },
+    'error: records are missing (expired) at events, partition 3, offsets 1 to 2',
+  ],
+  [
+    { kind: 'gap', lane, gap: { kind: 'recreated', from: 5, to: 5 } },
+    'error: records are missing (recreated) at events, partition 3, from offset 5 on',
+  ],
+  [{ kind: 'outage', lane, attempts: 1, cause }, 'warn: events, partition 3 waits and tries again (attempt 1): away'],
+  [{ kind: 'outage', lane, attempts: 3, cause }, undefined],
+  [{ kind: 'outage', lane, attempts: 64, cause }, 'warn: events, partition 3 waits and tries again (attempt 64): away'],
+  [{ kind: 'recovered', lane, afterMs: 61_000 }, 'info: events, partition 3 goes on after 61.0 s'],
+  [{ kind: 'commit', result: { kind: 'committed', positions: [] } }, 'debug: committed'],
+  [{ kind: 'commit', result: { kind: 'failed', positions: [], reason: 'fenced' } }, 'warn: a commit was refused: fenced'],
+  [{ kind: 'flush-failed', cause }, 'warn: the sink could not flush: what it holds is read again by the next owner'],
+  [{ kind: 'broker-error', cause: 'text' }, 'warn: the Kafka client reports: text'],
+  [{ kind: 'client-log', line: { severity: 3, facility: 'FAIL', message: 'no route' } }, 'error: no route'],
+  [{ kind: 'client-log', line: { severity: 7, facility: 'X', message: 'm' } }, 'debug: m'],
+])('%j', (event, wanted) => {
+  const line = runtimeLogLine(event);
+  expect(line === undefined ? undefined : `${line.level}: ${line.message}`).toBe(wanted);
+});
+
+it('faults stand where pino looks for them, and the client’s lines keep their facility', () => {
+  expect(runtimeLogLine({ kind: 'outage', lane, attempts: 1, cause })?.fields).toEqual({ ...lane, attempts: 1, err: cause });
+  expect(runtimeLogLine({ kind: 'client-log', line: { severity: 4, facility: 'FAIL', message: 'm' } })?.fields).toEqual({
+    from: 'kafka-client',
+    facility: 'FAIL',
+  });
+});
+
+it('writes to the logger’s methods, and the same fault of the client again and again as its 1st, 2nd, 4th … time', () => {
+  const lines: string[] = [];
+  const write = (level: string) => (_: object, message: string) => void lines.push(`${level} ${message}`);
+  const logger: RuntimeLogger = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
+  const observe = runtimeLog(logger);
+  observe({ kind: 'lane-opened', lane, startAt: 0 });
+  for (let i = 0; i < 100; i += 1) observe({ kind: 'broker-error', cause: new Error('all brokers are down') });
+  observe({ kind: 'broker-error', cause: new Error('another') });
+  observe({ kind: 'broker-error', cause: new Error('all brokers are down') });
+  expect(lines).toEqual([
+    'info reads events, partition 3 from offset 0',
+    ...Array.from({ length: 7 }, () => 'warn the Kafka client reports: all brokers are down'),
+    'warn the Kafka client reports: another',
+    'warn the Kafka client reports: all brokers are down',
+  ]);
+});

@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { makeFolders } from './folders.ts';
+
+let base: string;
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), 'folders-test-'));
+});
+afterEach(() => {
+  rmSync(base, { recursive: true, force: true });
+});
+
+test('a temporary folder is removed when it is let go', async () => {
+  const folders = makeFolders(undefined, 3);
+  expect(existsSync(folders.logs)).toBe(true);
+  await folders.lifeline.release(5_000);
+  expect(existsSync(folders.scratch)).toBe(false);
+});
+
+test('a temporary folder stays while another process holds the lifeline, and goes when that one is killed', async () => {
+  const folders = makeFolders(undefined, 3);
+  const holder = spawn('sleep', ['60'], { stdio: ['ignore', 'ignore', 'ignore', folders.lifeline.stream] });
+  await new Promise((resolve) => holder.once('spawn', resolve));
+  await folders.lifeline.release(300);
+  expect(existsSync(folders.logs)).toBe(true);
+  holder.kill('SIGKILL');
+  await vi.waitFor(() => expect(existsSync(folders.scratch)).toBe(false), { timeout: 5_000 });
+});
+
+test('a data folder is kept, and free again when it is let go', async () => {
+  const data = join(base, 'data');
+  const first = makeFolders(data, 3);
+  expect(() => makeFolders(data, 3)).toThrow(
+    /^The data folder .*data is taken by another running stack: end that one, or name another folder\.$/,
+  );
+  await first.lifeline.release(5_000);
+  expect(existsSync(join(data, 'kafka'))).toBe(true);
+  const second = makeFolders(data, 3);
+  await second.lifeline.release(5_000);
+});
+
+test('a lock that a crash left behind does not count, even when its process id lives again as something else', async () => {
+  const data = join(base, 'data');
+  mkdirSync(data);
+  writeFileSync(join(data, '.tailrace-in-use'), `${process.pid}\n`);
+  const folders = makeFolders(data, 3);
+  expect(readFileSync(join(data, '.tailrace-in-use'), 'utf8').trim()).toBe(String(folders.lifeline.janitorPid));
+  await folders.lifeline.release(5_000);
+});
+
+test('a data folder that can not be written is one sentence', async () => {
+  writeFileSync(join(base, 'file'), '');
+  expect(() => makeFolders(join(base, 'file', 'data'), 3)).toThrow(
+    /can not be written \(ENOTDIR\): mend its permissions, or name another folder\.$/,
+  );
+});
+
+test('data of a newer OpenSearch is refused, data of an older one is taken over', async () => {
+  const data = join(base, 'data');
+  await makeFolders(data, 2).lifeline.release(5_000);
+  await makeFolders(data, 3).lifeline.release(5_000);
+  expect(() => makeFolders(data, 2)).toThrow(/was written by OpenSearch 3, which version 2 can not read/);
+});
