@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { scenarioConfig } from '../src/config.ts';
+import { until } from '../src/machine/until.ts';
 import { startPipeline } from '../src/pipeline/per-test.ts';
 import { kill, type Pipeline, SERVICES, type ServerName } from '../src/pipeline/pipeline.ts';
-import { prove } from '../src/proof/prove.ts';
+import { prove, sinksMove } from '../src/proof/prove.ts';
 import { report, seconds } from '../src/report.ts';
 import type { PostAnswer } from '../src/traffic/post.ts';
 import { Traffic } from '../src/traffic/traffic.ts';
@@ -65,6 +66,7 @@ describe.skipIf(scenarioConfig.short)('a server that is away', () => {
     const services = SERVICES.map((name) => pipeline.pid(name));
     const traffic = new Traffic({ gatewayUrl: () => pipeline.endpoints.gateway, seed: scenarioConfig.seed });
     const outages: Away[] = [];
+    await sinksMove(pipeline);
     for (const { name, make } of FAULTS) {
       await traffic.accepted(2000);
       const outage = await make(pipeline, server);
@@ -91,5 +93,20 @@ describe.skipIf(scenarioConfig.short)('a server that is away', () => {
       const away = outages.some(({ fromMs, toMs }) => answer.answeredMs >= fromMs && answer.answeredMs <= toMs + NOTICED_MS);
       expect(away, `503 only while Kafka is away: ${JSON.stringify(answer)}`).toBe(true);
     }
+  });
+
+  test('kafka, while the services start: all go on by themselves', async () => {
+    const pipeline = startPipeline();
+    await until('a process of each service', RESTART_MS, () => SERVICES.every((name) => pipeline.find(name) !== undefined));
+    const services = SERVICES.map((name) => pipeline.pid(name));
+    await hold(pipeline, 'kafka');
+    await pipeline.ready();
+    const traffic = new Traffic({ gatewayUrl: () => pipeline.endpoints.gateway, seed: scenarioConfig.seed });
+    await traffic.accepted(2000);
+    await prove('kafka stopped while the services start', pipeline, traffic);
+    expect(
+      SERVICES.map((name) => pipeline.pid(name)),
+      'no service was started again',
+    ).toEqual(services);
   });
 });

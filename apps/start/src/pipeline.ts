@@ -40,6 +40,9 @@ const SERVICES: readonly ServiceRow[] = [
 /** Where the lake lies in its bucket: the services' default. */
 export const LAKE_PREFIX = 'lake';
 
+/** Also with Kafka gone a service must have ended before somebody asks why its folder is still there. */
+const SERVICE_STOP_MS = 7000;
+
 /** The running whole: servers, topics and services. */
 export interface Pipeline {
   readonly stack: Stack;
@@ -121,7 +124,12 @@ async function applyTopics({ kafka, profile }: Connections, report: (line: strin
 }
 
 function startService(row: ServiceRow, place: StackPlace, connections: Connections, report: (line: string) => void): ServiceProcess {
-  const own = { TAILRACE_LAKE_PREFIX: LAKE_PREFIX, TAILRACE_TOPIC_PROFILE: connections.profile, HEALTH_PORT: '0' };
+  const own = {
+    TAILRACE_LAKE_PREFIX: LAKE_PREFIX,
+    TAILRACE_TOPIC_PROFILE: connections.profile,
+    HEALTH_PORT: '0',
+    TAILRACE_STOP_TIMEOUT_MS: String(SERVICE_STOP_MS),
+  };
   const service = new ServiceProcess({
     name: row.name,
     environment: { ...connections.environment, ...own, ...row.settings(place.folder) },

@@ -24,6 +24,14 @@ export async function sinksCaughtUp(endpoints: Endpoints): Promise<number[]> {
   });
 }
 
+/** Waits until something has reached both sinks: from then on all parts are at work. */
+export async function sinksMove({ endpoints }: Pipeline): Promise<void> {
+  await until('something in OpenSearch and in the lake', SETTLED_MS, async () => {
+    const [documents, rows] = await Promise.all([countDocuments(endpoints.opensearchUrl, TOPIC), countRows(s3Settings(endpoints), LAKE)]);
+    return documents > 0 && rows > 0;
+  });
+}
+
 /** Reads all three once nothing is under way any more: what was read then is what stays. */
 async function readAll(endpoints: Endpoints): Promise<Sources & { readonly objects: number; readonly bytes: number }> {
   return await until('three sources that hold still', SETTLED_MS, async () => {

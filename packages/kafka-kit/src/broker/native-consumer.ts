@@ -250,7 +250,10 @@ class NativeRecord implements RawRecord {
 
   get headerBytes(): number {
     let bytes = 0;
-    for (const header of this.#raw ?? []) for (const name in header) bytes += name.length + (header[name]?.length ?? 0);
+    // Without converting them: this is asked for every record.
+    for (const header of this.#raw ?? []) {
+      for (const name in header) if (Object.hasOwn(header, name)) bytes += name.length + (header[name]?.length ?? 0);
+    }
     return bytes;
   }
 }

@@ -21,8 +21,8 @@ export function runtimeLog(logger: RuntimeLogger): (event: RuntimeEvent) => void
   return (event) => {
     const line = runtimeLogLine(event);
     if (line === undefined) return;
-    if (event.kind === 'broker-error') {
-      // While a cluster is away every poll may fail, 20 times a second.
+    if (event.kind === 'broker-error' || (event.kind === 'commit' && event.result.kind === 'failed')) {
+      // While a cluster is away every poll may fail, 20 times a second, and every commit once a second.
       times = line.message === last ? times + 1 : 1;
       last = line.message;
       if (!isPowerOfTwo(times)) return;

@@ -203,6 +203,7 @@ export function brokerConformance(name: string, makeHarness: () => Promise<Broke
       await one.joined(topic);
       await one.until(() => one.records.length >= sent.length, 'the records');
       expect(one.records.map(({ key, value, headers }) => ({ key, value, headers }))).toEqual(sent);
+      expect(one.records[4]?.headerBytes ?? 261).toBe(261);
     });
 
     it('a second member gets a partition only when the first has answered the revoke, and then all that the first stored is committed', async () => {
