@@ -10,7 +10,7 @@ export default defineConfig({
     // Processes: the native Kafka client can not live in worker threads. One file at a time: each runs a whole pipeline of its own.
     pool: 'forks',
     fileParallelism: false,
-    include: ['scenarios/*.test.ts'],
+    include: ['src/**/*.test.ts', 'scenarios/*.test.ts'],
     testTimeout: 10 * MINUTE_MS,
     hookTimeout: 5 * MINUTE_MS,
     teardownTimeout: MINUTE_MS,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { scenarioConfig } from '../src/config.ts';
 import { until } from '../src/machine/until.ts';
 import { startPipeline } from '../src/pipeline/per-test.ts';
-import { kill, type Launch, type Pipeline } from '../src/pipeline/pipeline.ts';
+import { kill, type Launch, type Pipeline, SERVERS, SERVICES } from '../src/pipeline/pipeline.ts';
 import { report, seconds } from '../src/report.ts';
 import { Traffic } from '../src/traffic/traffic.ts';
 
@@ -12,7 +12,7 @@ const PHASE_MS = 120_000;
 
 /** The phases of a start, each by the first thing that shows it. */
 const PHASES: readonly { readonly name: string; readonly reached: (pipeline: Pipeline) => Promise<unknown> }[] = [
-  { name: 'while it makes itself ready', reached: (pipeline) => until('the starter', PHASE_MS, () => pipeline.starter() !== undefined) },
+  { name: 'while it makes itself ready', reached: (pipeline) => until('the compiler', PHASE_MS, () => preparing(pipeline)) },
   {
     name: 'before a server answers',
     reached: (pipeline) => until('Kafka’s process', PHASE_MS, () => pipeline.find('kafka') !== undefined),
@@ -25,11 +25,20 @@ const PHASES: readonly { readonly name: string; readonly reached: (pipeline: Pip
   { name: 'while running', reached: withTraffic },
 ];
 
+/** The compiler runs in each start. Where a look missed it, Kafka's process shows that this phase is over. */
+function preparing(pipeline: Pipeline): boolean {
+  return pipeline.processes().some(({ command }) => command.some((word) => word.endsWith('/tsc'))) || pipeline.find('kafka') !== undefined;
+}
+
 /** Running means that every part has something in its hands. */
 async function withTraffic(pipeline: Pipeline): Promise<void> {
   await pipeline.ready();
   const traffic = new Traffic({ gatewayUrl: () => pipeline.endpoints.gateway, seed: scenarioConfig.seed });
   await traffic.accepted(2000);
+  // Or "nothing is left" would say nothing.
+  for (const name of [...SERVICES, ...SERVERS]) expect(pipeline.find(name), name).toBeDefined();
+  expect(pipeline.ports().length).toBeGreaterThanOrEqual(SERVICES.length + SERVERS.length);
+  expect(pipeline.remains([])).toContainEqual(expect.stringMatching(/^temporary tailrace-/));
   // What is still in flight when the gateway goes is of no interest here.
   void traffic.stop(0);
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { scenarioConfig } from '../src/config.ts';
 import { until } from '../src/machine/until.ts';
 import { startPipeline } from '../src/pipeline/per-test.ts';
-import { kill, type Pipeline, SERVICES, type ServerName } from '../src/pipeline/pipeline.ts';
+import { kill, type Pipeline, SERVERS, SERVICES, type ServerName } from '../src/pipeline/pipeline.ts';
 import { prove, sinksMove } from '../src/proof/prove.ts';
 import { report, seconds } from '../src/report.ts';
 import type { PostAnswer } from '../src/traffic/post.ts';
@@ -60,7 +60,7 @@ const FAULTS = [
 ] as const;
 
 describe.skipIf(scenarioConfig.short)('a server that is away', () => {
-  test.for(['kafka', 'opensearch', 's3proxy'] as const)('%s: nothing is lost, and all goes on by itself', async (server) => {
+  test.for(SERVERS)('%s: nothing is lost, and all goes on by itself', async (server) => {
     const pipeline = startPipeline();
     await pipeline.ready();
     const services = SERVICES.map((name) => pipeline.pid(name));

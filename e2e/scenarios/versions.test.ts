@@ -5,6 +5,7 @@ import { generateEvents } from '@tailrace/events';
 import { afterAll, describe, expect, test } from 'vitest';
 import { scenarioConfig } from '../src/config.ts';
 import { startPipeline } from '../src/pipeline/per-test.ts';
+import { SERVERS } from '../src/pipeline/pipeline.ts';
 import { report, seconds } from '../src/report.ts';
 
 const EVENTS = 500;
@@ -52,7 +53,7 @@ describe.skipIf(scenarioConfig.short)('the servers in every version that this ma
     const { opensearchUrl } = await pipeline.ready();
     // Asked while it runs: what is written about itself could be wrong, what answers can not.
     const { version } = (await (await fetch(opensearchUrl)).json()) as { version: { number: string } };
-    const running = (['kafka', 'opensearch', 's3proxy'] as const).map((name) => pipeline.find(name)?.command[0]);
+    const running = SERVERS.map((name) => pipeline.find(name)?.command[0]);
     const { code } = await pipeline.command.ends(RUN_MS);
 
     expect(version.number).toMatch(new RegExp(`^${openSearch}\\.`));

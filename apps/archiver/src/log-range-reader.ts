@@ -8,8 +8,6 @@ const LOOKUP_MS = 10_000;
 const CLOSE_MS = 5_000;
 /** No record for so long while records are there: the broker is away. */
 const STALLED_MS = 30_000;
-/** A reader of its own wants no partition from the group; no topic can have this name, so it never gets one. */
-const NO_TOPIC = '^~$';
 
 /** The log does not hold what it must hold. */
 class UnreadableRange extends Error {
@@ -28,7 +26,7 @@ export function logRangeReader(connect: () => BrokerConsumer): ReadLog {
     const consumer = connect();
     let reading = false;
     try {
-      await consumer.connect([NO_TOPIC], {
+      await consumer.connect([], {
         rebalance: ({ kind, partitions }) => (kind === 'assigned' ? consumer.assign([]) : consumer.unassign(partitions)),
         commit: () => {},
         log: () => {},

@@ -1,5 +1,5 @@
 import { streams, topicsFor } from '@tailrace/events';
-import { ContractError, checkTopics, runtimeHealth, runtimeLog, runtimeMetrics } from '@tailrace/kafka-kit';
+import { ContractError, checkTopics, runtimeHealth, runtimeLog, runtimeMetrics, untilReached } from '@tailrace/kafka-kit';
 import { Database, PutIfAbsentIgnored, provePutIfAbsent, S3Store } from '@tailrace/lake';
 import { runService } from '@tailrace/service';
 import { archiveHealth } from './archive-health.ts';
@@ -9,7 +9,6 @@ import { createArchiver, GROUP } from './archiver.ts';
 import { readArchiverConfig } from './config.ts';
 import { lakeLayout, STREAM } from './lake-layout.ts';
 import { Spool } from './spool.ts';
-import { untilReached } from './until-reached.ts';
 
 await runService({
   name: GROUP.name,

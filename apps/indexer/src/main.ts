@@ -10,6 +10,7 @@ import {
   runtimeLog,
   runtimeMetrics,
   systemClock,
+  untilReached,
 } from '@tailrace/kafka-kit';
 import { Counter, runService } from '@tailrace/service';
 import { type IndexerConfig, readIndexerConfig } from './config.ts';
@@ -17,7 +18,6 @@ import { DailyIndices } from './daily-indices.ts';
 import { IncarnationGate } from './incarnation-gate.ts';
 import { IndexSink } from './index-sink.ts';
 import { SearchClient } from './search-client.ts';
-import { untilReached } from './until-reached.ts';
 
 /** The stream that is indexed; the alias and the indices bear its name. */
 const STREAM = 'service-events';
@@ -31,7 +31,8 @@ const STOP_RESERVE_SHARE = 0.2;
 await runService({
   name: GROUP.name,
   config: readIndexerConfig,
-  async start({ start, log, health, metrics, signal, name, fail }, config) {
+  async start(service, config) {
+    const { start, log, health, metrics, signal, name, fail } = service;
     const kafka = { ...config.kafka, clientId: name };
     const topics = streams[STREAM] ?? [];
     const client = await start(
@@ -40,16 +41,10 @@ await runService({
       (open) => open.close(),
     );
     const indices = new DailyIndices(client, { name: STREAM, shards: config.shards, replicas: config.replicas });
-    const attempts = (what: string) => ({
-      what,
-      log,
-      signal,
-      setHealth: (check: Parameters<typeof health.set>[1]) => health.set(what, check),
-    });
-    await untilReached(attempts('OpenSearch'), () => indices.putTemplate(signal));
+    await untilReached(service, 'OpenSearch', () => indices.putTemplate(signal));
     const used = topicsFor(config.service.topicProfile).filter((topic) => topics.includes(topic.name));
     const check = () => checkTopics(kafka, used, config.service.contract, (sentence) => log.warn(sentence));
-    await untilReached({ ...attempts('Kafka'), isFinal: (fault) => fault instanceof ContractError }, check);
+    await untilReached(service, 'Kafka', check, (fault) => fault instanceof ContractError);
 
     const fallbacks = new Counter({
       name: 'tailrace_indexer_fallback_documents_total',
@@ -92,7 +87,7 @@ await runService({
     };
     const runtime = await start(
       'consumer',
-      () => untilReached(attempts('Kafka'), open),
+      () => untilReached(service, 'Kafka', open),
       async (running) => {
         await running.stop();
       },

@@ -3,6 +3,7 @@ import { renderLine, renderView, Screen, type ViewState } from './live-view.ts';
 
 const state: ViewState = {
   upSeconds: 75,
+  dataFolder: undefined,
   posted: { posted: 12_345, accepted: 12_300, rejected: 45, repeatedPosts: 0, maybeTwice: 0 },
   progress: {
     indexed: 12_000,
@@ -36,6 +37,11 @@ describe('the live view', () => {
   it('tells of posts that were repeated', () => {
     const posted = { ...state.posted, repeatedPosts: 2, maybeTwice: 500 };
     expect(renderView({ ...state, posted }).join('\n')).toContain('2 posts were repeated; 500 events of them may be kept twice');
+  });
+
+  it('says that data stay where a folder was named for them', () => {
+    expect(renderView(state)[0]).toContain('Ctrl-C stops and removes everything');
+    expect(renderView({ ...state, dataFolder: '/srv/data' })[0]).toContain('Ctrl-C stops everything; the data stay in /srv/data');
   });
 
   it('is one line where nothing can be drawn over', () => {

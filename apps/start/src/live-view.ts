@@ -3,6 +3,8 @@ import type { Progress } from './progress.ts';
 
 export interface ViewState {
   readonly upSeconds: number;
+  /** The folder that keeps the data; undefined where nothing is kept. */
+  readonly dataFolder: string | undefined;
   readonly posted: PostCounts;
   readonly progress: Progress | undefined;
   readonly acceptedPerSecond: number;
@@ -12,10 +14,10 @@ export interface ViewState {
 const NUMBER = new Intl.NumberFormat('en-US');
 
 /** The live view as lines. */
-export function renderView({ upSeconds, posted, progress, acceptedPerSecond, urls }: ViewState): string[] {
+export function renderView({ upSeconds, dataFolder, posted, progress, acceptedPerSecond, urls }: ViewState): string[] {
   const lag = [...(progress?.lag ?? [])].map(([group, records]) => `${group} ${shown(records)}`).join(' · ');
   const lines = [
-    `tailrace  up ${duration(upSeconds)}   Ctrl-C stops and removes everything`,
+    `tailrace  up ${duration(upSeconds)}   ${dataFolder === undefined ? 'Ctrl-C stops and removes everything' : `Ctrl-C stops everything; the data stay in ${dataFolder}`}`,
     '',
     `  accepted   ${shown(posted.accepted).padStart(12)}   ${NUMBER.format(Math.round(acceptedPerSecond))} a second${rejected(posted)}`,
     `  indexed    ${shown(progress?.indexed).padStart(12)}   in OpenSearch`,

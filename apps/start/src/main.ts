@@ -138,6 +138,7 @@ class Run {
     }
     return {
       upSeconds: (nowMs - this.#startedAtMs) / 1000,
+      dataFolder: this.#options.dataFolder,
       posted: this.#poster.counts,
       progress: this.#progress,
       acceptedPerSecond: this.#rate.perSecond,

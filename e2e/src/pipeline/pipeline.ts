@@ -11,6 +11,7 @@ import { type Endpoints, readEndpoints } from './endpoints.ts';
 export type ServiceName = 'ingest-gateway' | 'indexer' | 'archiver';
 export type ServerName = 'kafka' | 'opensearch' | 's3proxy';
 export const SERVICES: readonly ServiceName[] = ['ingest-gateway', 'indexer', 'archiver'];
+export const SERVERS: readonly ServerName[] = ['kafka', 'opensearch', 's3proxy'];
 
 /** How the starter is run: by node, by npm, or by npm in a terminal of its own. */
 export type Launch = 'node' | 'npm' | 'npm in a terminal';

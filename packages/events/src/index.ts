@@ -20,7 +20,7 @@ export { serviceEventSchema } from './json-schema.ts';
 export { keyOf, murmur2, partitionForKey } from './keys.ts';
 export { type Line, splitNdjson } from './ndjson.ts';
 export { type DuckDbType, type ParquetColumn, parquetColumns } from './parquet-columns.ts';
-export { formatRecordId, incarnationOf, parseRecordId, type RecordIdParts } from './record-id.ts';
+export { formatRecordId, parseRecordId, type RecordIdParts } from './record-id.ts';
 export {
   type KeyMeaning,
   SERVICE_EVENTS_TOPIC,

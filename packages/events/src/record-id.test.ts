@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatRecordId, incarnationOf, parseRecordId } from './record-id.ts';
+import { formatRecordId, parseRecordId } from './record-id.ts';
 
 const topicName = fc.stringMatching(/^[A-Za-z0-9._-]{1,60}$/);
 const incarnation = fc.stringMatching(/^[A-Za-z0-9_-]{8}$/);
@@ -30,11 +30,5 @@ describe('record ids', () => {
     expect(parseRecordId('events~AbCdEfGh-1-2\n')).toBeUndefined();
     expect(parseRecordId('events~AbCdEfGh-1-99999999999999999999')).toBeUndefined();
     expect(parseRecordId('events-1-2')).toBeUndefined();
-  });
-
-  it('take the incarnation from a topic id in base64 of either alphabet', () => {
-    expect(incarnationOf('+/A-_bcDefghijklmnopqr')).toBe('-_A-_bcD');
-    expect(() => incarnationOf('short')).toThrow('not a topic id in base64: "short"');
-    expect(() => incarnationOf('abc=defgh')).toThrow('not a topic id');
   });
 });

@@ -6,17 +6,8 @@ export interface RecordIdParts {
   readonly offset: number;
 }
 
-const INCARNATION_LENGTH = 8;
-const INCARNATION = /^[A-Za-z0-9_-]{8}$/;
 /** Topic names hold `.`, `_` and `-` but never `~`; base64url holds `-` too, so only the right end tells the parts apart. */
 const RECORD_ID = /^([A-Za-z0-9._-]{1,249})~([A-Za-z0-9_-]{8})-(0|[1-9]\d*)-(0|[1-9]\d*)$/;
-
-/** One life of a topic: the first 8 characters of its topic id in base64url. `topicId` is base64, plain (`+`, `/`) or for URLs. */
-export function incarnationOf(topicId: string): string {
-  const incarnation = topicId.slice(0, INCARNATION_LENGTH).replaceAll('+', '-').replaceAll('/', '_');
-  if (!INCARNATION.test(incarnation)) throw new Error(`not a topic id in base64: "${topicId}"`);
-  return incarnation;
-}
 
 /** `<topic>~<incarnation>-<partition>-<offset>`. Needs nothing from the record's content, so it is the same for ever. */
 export function formatRecordId(record: RecordIdParts): string {

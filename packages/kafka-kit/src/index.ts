@@ -21,5 +21,6 @@ export { connectPublisher } from './publish/kafka-publisher.ts';
 export type { Coordinates, Headers, RawRecord, TopicPartition } from './records.ts';
 export { partitionKey } from './records.ts';
 export { type Backoff, backoffMs, DEFAULT_BACKOFF } from './recover/backoff.ts';
+export { untilReached, type WaitingRoom } from './recover/until-reached.ts';
 export type { KafkaSettings } from './settings.ts';
 export { type Clock, systemClock } from './time/clock.ts';

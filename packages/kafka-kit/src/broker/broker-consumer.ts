@@ -55,6 +55,7 @@ export interface PartitionFacts {
  * memory broker. `poll` is never called twice at a time; everything else is called between polls.
  */
 export interface BrokerConsumer {
+  /** Without topics it joins no group, and reads only what `assign` names. */
   connect(topics: readonly string[], handlers: BrokerHandlers): Promise<void>;
   /** Up to `maxRecords` records, waiting up to `timeoutMs` for the first. Rejects with BrokerError; a rejection loses no record. */
   poll(maxRecords: number, timeoutMs: number): Promise<readonly RawRecord[]>;

@@ -71,7 +71,8 @@ class NativeBrokerConsumer implements BrokerConsumer {
     tellLog(this.#consumer, handlers.log);
     await ask((done) => this.#consumer.connect({ timeout: CONNECT_TIMEOUT_MS }, done));
     this.#consumer.setDefaultIsTimeoutOnlyForFirstMessage(true);
-    this.#consumer.subscribe([...topics]);
+    // Without topics it only reads what it is told to, outside any group: the client refuses an empty subscription.
+    if (topics.length > 0) this.#consumer.subscribe([...topics]);
   }
 
   poll(maxRecords: number, timeoutMs: number): Promise<readonly RawRecord[]> {

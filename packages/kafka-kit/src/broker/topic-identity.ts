@@ -1,9 +1,13 @@
 import type { KafkaSettings } from '../settings.ts';
 import { ask, kafka, nativeSettings } from './native-client.ts';
 
-/** One life of a topic: the first 8 characters of its topic id in base64url. The client's own base64 can hold `/` and `+`. */
+const INCARNATION = /^[A-Za-z0-9_-]{8}$/;
+
+/** One life of a topic: the first 8 characters of its topic id in base64url. The client's own base64 can hold `/` and `+`. Throws on anything else. */
 export function incarnationOf(topicIdBase64: string): string {
-  return topicIdBase64.replaceAll('+', '-').replaceAll('/', '_').slice(0, 8);
+  const incarnation = topicIdBase64.slice(0, 8).replaceAll('+', '-').replaceAll('/', '_');
+  if (!INCARNATION.test(incarnation)) throw new Error(`not a topic id in base64: "${topicIdBase64}"`);
+  return incarnation;
 }
 
 interface Described {

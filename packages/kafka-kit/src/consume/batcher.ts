@@ -9,15 +9,18 @@ export interface BatchLimits {
   readonly maxAgeMs: number;
 }
 
+/** Takes a closed run: its records, why it was closed, and the bytes they are counted with. */
+type Emit = (records: readonly RawRecord[], why: CloseReason, heldBytes: number) => void;
+
 /** Collects a lane's records in order and says when a run is closed, and why. A record larger than `maxBytes` is a run of its own. */
 export class Batcher {
   readonly #limits: BatchLimits;
-  readonly #emit: (records: readonly RawRecord[], why: CloseReason) => void;
+  readonly #emit: Emit;
   #records: RawRecord[] = [];
   #bytes = 0;
   #openedMs = 0;
 
-  constructor(limits: BatchLimits, emit: (records: readonly RawRecord[], why: CloseReason) => void) {
+  constructor(limits: BatchLimits, emit: Emit) {
     this.#limits = limits;
     this.#emit = emit;
   }
@@ -30,8 +33,7 @@ export class Batcher {
     return this.#records[0];
   }
 
-  append(record: RawRecord, nowMs: number): void {
-    const bytes = heldBytes(record);
+  append(record: RawRecord, nowMs: number, bytes = heldBytes(record)): void {
     if (this.#records.length > 0 && this.#bytes + bytes > this.#limits.maxBytes) this.close('bytes');
     if (this.#records.length === 0) this.#openedMs = nowMs;
     this.#records.push(record);
@@ -47,8 +49,9 @@ export class Batcher {
   close(why: CloseReason): void {
     if (this.#records.length === 0) return;
     const records = this.#records;
+    const bytes = this.#bytes;
     this.#records = [];
     this.#bytes = 0;
-    this.#emit(records, why);
+    this.#emit(records, why, bytes);
   }
 }

@@ -158,6 +158,6 @@ it('whatever fails, in the end every record is stored, no commit passed an unset
 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 0 }), (seed) => new Chaos(seed).run()),
-    { numRuns: 40, endOnFailure: true },
+    { numRuns: 120, endOnFailure: true },
   );
 });

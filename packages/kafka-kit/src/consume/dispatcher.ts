@@ -3,6 +3,8 @@ import type { GapNews, LaneState } from './lane.ts';
 import type { LoopContext } from './loop-context.ts';
 import { RecordBatch } from './record-batch.ts';
 
+const MAX_DETAIL_CHARACTERS = 500;
+
 /** What a sink's answer means for the records of its batch. */
 interface Settled {
   readonly retry: readonly { readonly index: number; readonly reason: string; readonly cause: unknown }[];
@@ -89,7 +91,7 @@ export class Dispatcher {
       const offset = batch.offset(index);
       if (outcome.kind === 'retry') retry.push({ index, reason: outcome.reason, cause: outcome.cause });
       else if (outcome.kind === 'dead') {
-        firstDead ??= { offset, reason: outcome.reason };
+        firstDead ??= { offset, reason: detailed(outcome.reason, outcome.cause) };
         dead += 1;
       } else {
         lane.ledger.settle(offset);
@@ -166,6 +168,13 @@ export class Dispatcher {
         }),
     );
   }
+}
+
+/** The sink's short word with what it knows besides, bounded: it goes into logs and into readiness. */
+function detailed(reason: string, cause: unknown): string {
+  if (cause === undefined) return reason;
+  const detail = cause instanceof Error ? cause.message : String(cause);
+  return `${reason} (${detail.length > MAX_DETAIL_CHARACTERS ? `${detail.slice(0, MAX_DETAIL_CHARACTERS)}…` : detail})`;
 }
 
 /** What makes an answer useless; undefined when it has one outcome for each record. A hole in the array would leave its record unsettled for ever. */

@@ -30,7 +30,7 @@ it('expired at the opening: it halts at once, names the range and the way out, a
   await rig.start(member);
   await rig.until(() => rig.lane(member).phase === 'halted', 'halted', 1000);
   expect(rig.lane(member).halted).toBe(
-    `Group ${GROUP} needs offsets 20 to 29 of ${TOPIC}, partition 0, which Kafka no longer holds; to go on without them, stop the group and run: tailrace group reset --group ${GROUP}.`,
+    `Group ${GROUP} needs offsets 20 to 29 of ${TOPIC}, partition 0, which Kafka no longer holds; to go on, stop the group and set another offset with kafka-consumer-groups --reset-offsets --group ${GROUP} --topic ${TOPIC}:0.`,
   );
   expect([gapsOf(member), member.sink.offsets(), rig.committed()]).toEqual([[{ kind: 'expired', from: 20, to: 30 }], [], 20]);
   rig.append(10, 1);

@@ -128,8 +128,9 @@ export class LaneState implements TopicPartition {
     this.#ledger.track(record.offset);
     this.#totals.deliveredRecords += 1;
     this.expected = record.offset + 1;
-    this.hold(heldBytes(record));
-    this.#batcher.append(record, nowMs);
+    const bytes = heldBytes(record);
+    this.hold(bytes);
+    this.#batcher.append(record, nowMs, bytes);
   }
 
   closeDue(nowMs: number): void {
@@ -201,10 +202,10 @@ export class LaneState implements TopicPartition {
   }
 
   #newBatcher(): Batcher {
-    return new Batcher(this.#limits, (records, why) => {
+    return new Batcher(this.#limits, (records, why, bytes) => {
       const incarnation = this.facts?.incarnation ?? '';
       const source = { topic: this.topic, partition: this.partition, incarnation };
-      this.queue.push(new RecordBatch(records, source, why, (batch) => this.#release(batch)));
+      this.queue.push(new RecordBatch(records, source, why, (batch) => this.#release(batch), bytes));
     });
   }
 

@@ -169,11 +169,11 @@ export class Positioning {
 
   /** `expired` is believed at once; what speaks against the log's identity is believed when a second look-up agrees. */
   #standBefore(lane: LaneState, gap: Gap): void {
-    const { options, clock, observe } = this.#context;
+    const { clock, observe } = this.#context;
     const nowMs = clock.nowMs();
     lane.lookUp = undefined;
     if (gap.kind !== 'expired' && lane.suspicion?.kind !== gap.kind) {
-      const reason = gapSentence(options.group, lane, gap);
+      const reason = this.#sentence(lane, gap);
       lane.suspicion = {
         kind: gap.kind,
         outage: { why: 'open', reason, sinceMs: nowMs, attempts: 0, retryAtMs: nowMs + IDENTITY_CHECK_MS },
@@ -182,7 +182,12 @@ export class Positioning {
     }
     if (lane.phase.kind === 'checking') for (const record of lane.phase.held) lane.letGo(heldBytes(record));
     observe({ kind: 'gap', lane: lane.tp, gap });
-    this.#context.halt(lane, { kind: 'gap', gap, sentence: gapSentence(options.group, lane, gap) });
+    this.#context.halt(lane, { kind: 'gap', gap, sentence: this.#sentence(lane, gap) });
+  }
+
+  #sentence(lane: LaneState, gap: Gap): string {
+    const { group, sink } = this.#context.options;
+    return gapSentence(group, lane, gap, sink.assign === undefined ? 'group' : 'sink');
   }
 
   #read(lane: LaneState, at: number): void {

@@ -30,11 +30,18 @@ export function classifyJump(facts: Pick<PartitionFacts, 'logStart' | 'logEnd'>,
   return { kind: 'stray' };
 }
 
+/** Whose word decides where a lane begins: the group’s commit in Kafka, or the sink’s own (it answers `assign`). */
+export type PositionKeeper = 'group' | 'sink';
+
 /** One sentence for people: what is missing, where, and the way out. */
-export function gapSentence(group: string, tp: { topic: string; partition: number }, gap: Gap): string {
+export function gapSentence(group: string, tp: { topic: string; partition: number }, gap: Gap, keeper: PositionKeeper): string {
   const range = `offsets ${gap.from} to ${gap.to - 1} of ${tp.topic}, partition ${tp.partition}`;
-  const way = `stop the group and run: tailrace group reset --group ${group}`;
-  if (gap.kind === 'expired') return `Group ${group} needs ${range}, which Kafka no longer holds; to go on without them, ${way}.`;
+  const reset = `kafka-consumer-groups --reset-offsets --group ${group} --topic ${tp.topic}:${tp.partition}`;
+  const way =
+    keeper === 'group'
+      ? `to go on, stop the group and set another offset with ${reset}`
+      : 'its sink keeps the position, and can not pass this yet';
+  if (gap.kind === 'expired') return `Group ${group} needs ${range}, which Kafka no longer holds; ${way}.`;
   if (gap.kind === 'truncated')
     return `Group ${group} stands at offset ${gap.to} of ${tp.topic}, partition ${tp.partition}, but the log ends at ${gap.from}; ${way}.`;
   return `Topic ${tp.topic} was deleted and made anew while group ${group} read partition ${tp.partition}; ${way}.`;

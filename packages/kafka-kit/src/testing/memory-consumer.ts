@@ -58,7 +58,7 @@ export class MemoryConsumer implements BrokerConsumer, MemoryMember {
     await this.#cluster.request();
     this.#handlers = handlers;
     this.topics = topics;
-    this.#group.join(this);
+    if (topics.length > 0) this.#group.join(this);
     void this.#commitByTimer();
   }
 

@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import { describeChange, planTopics, type TopicSpec } from './topic-plan.ts';
+
+const spec: TopicSpec = {
+  name: 'events',
+  key: 'customer_id',
+  partitions: 12,
+  replicationFactor: 3,
+  configs: { 'retention.ms': '1', 'cleanup.policy': 'delete' },
+};
+const actual = {
+  name: 'events',
+  partitions: 12,
+  replicationFactor: 3,
+  configs: { 'retention.ms': '1', 'cleanup.policy': 'delete', 'other.ms': '5' },
+};
+const plan = (more: Partial<TopicSpec>, is: Parameters<typeof planTopics>[1]): string[] =>
+  planTopics([{ ...spec, ...more }], is).map((change) => `${change.kind} ${describeChange(change)}`);
+
+it('nothing to do where the topic is as declared; settings that are not declared are left alone', () => {
+  expect(plan({}, [actual])).toEqual([]);
+});
+
+it('settings that may not be read are said, and what can be seen is still checked', () => {
+  const hidden = { ...actual, partitions: 6, configs: undefined };
+  expect(plan({}, [hidden]).map((line) => line.split(' ')[0])).toEqual(['refused', 'unreadable']);
+});
+
+it('a setting that is not set is planned like one that differs', () => {
+  expect(plan({ configs: { 'segment.ms': '7' } }, [{ ...actual, configs: {} }])).toEqual([
+    'set-config ~ events: segment.ms is not set, must be 7',
+  ]);
+});
+
+it('compaction is refused unless the key is an entity, also for a topic that is not there yet', () => {
+  for (const policy of ['compact', 'compact,delete', 'delete,compact']) {
+    expect(plan({ configs: { 'cleanup.policy': policy } }, [])).toEqual([
+      expect.stringMatching(/^refused .*unique keys would never shrink/),
+    ]);
+    expect(plan({ key: 'entity', configs: { 'cleanup.policy': policy } }, [])).toEqual([
+      'create + events: make it with 12 partitions and 3 replicas',
+    ]);
+  }
+});
