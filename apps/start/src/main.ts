@@ -68,8 +68,9 @@ class Run {
   async go(): Promise<number> {
     const gateway = await Promise.race([this.#pipeline.service('ingest-gateway').waitForUrl('gateway'), aborted(this.#signal)]);
     if (gateway === undefined) return EXIT.stopped;
-    this.#endpointsFile?.write();
     await waitUntilReady(() => this.#pipeline.service('ingest-gateway').url('gateway'), this.#signal);
+    // Only now: a script that waits for the file may post at once.
+    if (!this.#signal.aborted) this.#endpointsFile?.write();
     return this.#options.once ? this.#once() : this.#live();
   }
 
