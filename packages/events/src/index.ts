@@ -14,8 +14,7 @@ export { type GapPolicy, type GroupDeclaration, type GroupName, groupNamed, grou
 export { growthProblems } from './growth.ts';
 export { eventFieldMappings } from './index-mapping.ts';
 export { type Instant, isInstant, parseInstant } from './instant.ts';
-export { type Element, type SlicedArray, sliceJsonArray } from './json-array.ts';
-export { type Member, objectMembers, type Part, topLevelParts, valueStartOf } from './json-parts.ts';
+export { type Member, objectMembers, type Part, valueStartOf } from './json-parts.ts';
 export { serviceEventSchema } from './json-schema.ts';
 export { keyOf, murmur2, partitionForKey } from './keys.ts';
 export { type Line, splitNdjson } from './ndjson.ts';

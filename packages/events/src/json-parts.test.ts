@@ -1,13 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { objectMembers, topLevelParts, valueStartOf } from './json-parts.ts';
-
-describe('topLevelParts', () => {
-  it('finds the members of an object', () => {
-    const json = Buffer.from('{ "a" : {"x":[1,2]} , "b\\",c":"}" }');
-    expect(topLevelParts(json).map((part) => json.toString('utf8', part.start, part.end))).toEqual(['"a" : {"x":[1,2]}', '"b\\",c":"}"']);
-  });
-});
+import { objectMembers, valueStartOf } from './json-parts.ts';
 
 describe('objectMembers', () => {
   const members = (text: string) => {

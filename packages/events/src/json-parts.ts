@@ -30,11 +30,10 @@ function endOfString(json: Buffer, at: number): number {
 }
 
 /**
- * Where the parts between the commas of the outermost array or object stand, white space trimmed: an array's elements, an
- * object's members. The bytes must be valid JSON in UTF-8: the scan only looks at quotes, brackets and commas, which in
+ * Where the members of an object stand, white space trimmed. The bytes must be valid JSON in UTF-8: the scan only looks at quotes, brackets and commas, which in
  * valid UTF-8 are never part of another character.
  */
-export function topLevelParts(json: Buffer): Part[] {
+function topLevelParts(json: Buffer): Part[] {
   const parts: { start: number; end: number }[] = [];
   let depth = 0;
   let from = 0;
