@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateEvents } from '@tailrace/events';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { scenarioConfig } from '../src/config.ts';
 import { startPipeline } from '../src/pipeline/per-test.ts';
 import { SERVERS } from '../src/pipeline/pipeline.ts';
@@ -37,13 +37,17 @@ const VERSIONS: readonly Version[] = jdks().flatMap(({ home, java }) => [
 if (new Set(VERSIONS.map(({ java }) => java)).size < 2)
   report(`versions: this machine has ${VERSIONS.length === 0 ? 'no JDK' : 'one Java'} in ${JVM_FOLDER}`);
 
-const folder = mkdtempSync(join(tmpdir(), 'tailrace-e2e-input-'));
-const inputFile = join(folder, 'events.ndjson');
-const events = generateEvents({ seed: scenarioConfig.seed, nowMs: Date.now });
-writeFileSync(inputFile, Array.from({ length: EVENTS }, () => `${JSON.stringify(events.next().value)}\n`).join(''));
-afterAll(() => rmSync(folder, { recursive: true }));
-
 describe.skipIf(scenarioConfig.short)('the servers in every version that this machine can run', () => {
+  let folder = '';
+  let inputFile = '';
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'tailrace-e2e-input-'));
+    inputFile = join(folder, 'events.ndjson');
+    const events = generateEvents({ seed: scenarioConfig.seed, nowMs: Date.now });
+    writeFileSync(inputFile, Array.from({ length: EVENTS }, () => `${JSON.stringify(events.next().value)}\n`).join(''));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
   test.for(VERSIONS)('OpenSearch $openSearch on Java $java', { timeout: RUN_MS }, async ({ home, java, openSearch }) => {
     const begunMs = Date.now();
     const pipeline = startPipeline({

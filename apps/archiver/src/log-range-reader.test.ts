@@ -10,7 +10,7 @@ const FACTS: PartitionFacts = { incarnation: CHAIN.incarnation, committed: null,
 /** A consumer that answers look-ups with `facts` and polls with the given runs of offsets, wherever it is assigned. */
 function scripted(facts: Partial<PartitionFacts>, polls: readonly (readonly number[])[]) {
   const left = [...polls];
-  const did = { assigned: [] as (number | 'end')[], closed: 0 };
+  const did = { assigned: [] as number[], closed: 0 };
   const record = (offset: number): RawRecord => ({
     ...CHAIN,
     offset,

@@ -84,6 +84,8 @@ export async function startPipeline(options: StartOptions, signal: AbortSignal, 
   const stopServices = async (): Promise<void> => {
     await Promise.all([...services.values()].map((service) => service.stop()));
   };
+  // A start that is given up ends its servers before it says so. Services that begin to stop only then wait for a Kafka that is gone.
+  starting.addEventListener('abort', () => void stopServices(), { once: true });
   let stack: Stack | undefined;
   try {
     stack = await startServers(options, starting, report, serverReady);

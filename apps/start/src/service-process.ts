@@ -32,6 +32,7 @@ export class ServiceProcess {
   #keptPort: Readonly<Record<string, string>> = {};
   #child: ChildProcess | undefined;
   #stopping = false;
+  #stopped: Promise<void> | undefined;
   #deaths = 0;
   #timer: NodeJS.Timeout | undefined;
   #listening: () => void = () => {};
@@ -94,8 +95,13 @@ export class ServiceProcess {
     }
   }
 
-  /** Lets it finish its work; resolves when the process has ended. */
-  async stop(): Promise<void> {
+  /** Lets it finish its work; resolves when the process has ended. Callers share one stop. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
     this.#stopping = true;
     clearTimeout(this.#timer);
     const child = this.#child;

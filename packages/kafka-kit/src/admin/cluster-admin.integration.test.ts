@@ -86,7 +86,7 @@ it('tells a group’s commits and its lag, and that it has none', async () => {
   let committed = false;
   await consumer.connect([topic], {
     rebalance: ({ kind, partitions }) => {
-      if (kind === 'assigned') consumer.assign(partitions.map((tp) => ({ ...tp, nextToRead: 'end' })));
+      if (kind === 'assigned') consumer.assign(partitions.map((tp) => ({ ...tp, nextToRead: 0 })));
       else consumer.unassign(partitions);
       if (kind !== 'assigned' || partitions.length === 0) return;
       consumer.store([{ topic, partition: 0, nextToRead: 5 }]);

@@ -59,8 +59,9 @@ export interface BrokerConsumer {
   connect(topics: readonly string[], handlers: BrokerHandlers): Promise<void>;
   /** Up to `maxRecords` records, waiting up to `timeoutMs` for the first. Rejects with BrokerError; a rejection loses no record. */
   poll(maxRecords: number, timeoutMs: number): Promise<readonly RawRecord[]>;
-  /** Adds partitions to the assignment, each at an explicit offset or at its end. Answers an `assigned` event. */
-  assign(positions: readonly (Position | (TopicPartition & { readonly nextToRead: 'end' }))[]): void;
+  /** Adds partitions to the assignment, each at an explicit offset. Answers an `assigned` event. Never at a logical one: the client was seen to
+   * apply the late answer of its look-up to a later assignment of the same partition. */
+  assign(positions: readonly Position[]): void;
   /** Removes partitions; what was stored for them is committed first. Answers `revoked` and `lost`. */
   unassign(partitions: readonly TopicPartition[]): void;
   pause(partitions: readonly TopicPartition[]): void;

@@ -38,6 +38,8 @@ export function nativeSettings(settings: KafkaSettings): Record<string, string |
     // The client tells its own log lines as events; without this they would go to standard error past our logs.
     event_cb: true,
     log_level: 5,
+    // The default waits up to 10 s between attempts: a broker that is back would still be away for us.
+    'reconnect.backoff.max.ms': 1000,
     ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)),
   };
 }

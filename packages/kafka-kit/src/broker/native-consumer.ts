@@ -85,12 +85,12 @@ class NativeBrokerConsumer implements BrokerConsumer {
     });
   }
 
-  assign(positions: readonly (Position | (TopicPartition & { readonly nextToRead: 'end' }))[]): void {
+  assign(positions: readonly Position[]): void {
     this.#consumer.incrementalAssign(
       positions.map(({ topic, partition, nextToRead }) => ({
         topic,
         partition,
-        offset: nextToRead === 'end' ? OFFSET_END : offset(nextToRead),
+        offset: offset(nextToRead),
       })),
     );
   }
@@ -169,7 +169,7 @@ class NativeBrokerConsumer implements BrokerConsumer {
   /** Everything was drained before the close: the last revoke has nothing to wait for, and unanswered it would hang the disconnect. */
   #answerInline(code: number, partitions: TopicPartition[]): void {
     try {
-      if (code === CODES.assignPartitions) this.#consumer.incrementalAssign(partitions.map((tp) => ({ ...tp, offset: OFFSET_END })));
+      if (code === CODES.assignPartitions) this.#consumer.incrementalAssign(partitions.map((tp) => ({ ...tp, offset: 0 })));
       else this.#consumer.incrementalUnassign(partitions);
     } catch (error) {
       // Safe: a disconnect that overtook the callback refuses the answer, and needs none.
@@ -204,8 +204,7 @@ class NativeBrokerConsumer implements BrokerConsumer {
   }
 }
 
-/** librdkafka's logical offsets: the end of a partition, and none. */
-const OFFSET_END = -1;
+/** librdkafka's logical offset for "none". */
 const OFFSET_INVALID = -1001;
 
 /** The client commits 0 for an offset that is not a number: checked here, since it would rewind the group. */

@@ -58,6 +58,8 @@ export class LaneState implements TopicPartition {
   lookUp: Outage | undefined;
   /** What speaks against the log's identity (truncated, recreated), until a second look-up confirms or clears it. */
   suspicion: { readonly kind: Gap['kind']; readonly outage: Outage } | undefined;
+  /** The last jump that was delivered, until a second reading confirms or refutes it. */
+  jump: { readonly expected: number; readonly delivered: number } | undefined;
   /** No look-up before this time: the group's first position is being committed. */
   lookUpFromMs = 0;
   paused = true;

@@ -144,7 +144,7 @@ export class Positioning {
     this.#sound(lane);
     for (const record of held) lane.letGo(heldBytes(record));
     lane.phase = { kind: 'running' };
-    if (jump.kind === 'stray') {
+    if (jump.kind === 'stray' || !this.#sameJumpAgain(lane, delivered)) {
       this.#read(lane, lane.expected);
       return;
     }
@@ -159,6 +159,16 @@ export class Positioning {
         return;
       }
     }
+  }
+
+  /**
+   * A void is believed when a second reading from the same place jumps to the same offset. The client was seen to deliver from the
+   * log's end after an assignment that named an offset: taken for a void, everything between would be passed over.
+   */
+  #sameJumpAgain(lane: LaneState, delivered: number): boolean {
+    const same = lane.jump?.expected === lane.expected && lane.jump.delivered === delivered;
+    lane.jump = { expected: lane.expected, delivered };
+    return same;
   }
 
   /** The log is what it was: a suspicion of long ago must not make a later one believed at once. */

@@ -70,8 +70,9 @@ export class Rebalances {
     observe({ kind: 'rebalanced', how: event.kind, partitions });
     const owned = partitions.flatMap((tp) => this.#context.lane(tp) ?? []);
     if (event.kind === 'assigned') {
-      // At its end and paused: the answer is not kept waiting, and nothing is read before the lane knows where to begin.
-      broker.assign(partitions.map(({ topic, partition }) => ({ topic, partition, nextToRead: 'end' as const })));
+      // Paused: the answer is not kept waiting, and nothing is read before the lane knows where to begin. At an offset that needs no
+      // look-up: the late answer to one was seen to move the lane that was opened meanwhile.
+      broker.assign(partitions.map(({ topic, partition }) => ({ topic, partition, nextToRead: 0 })));
       if (partitions.length > 0) broker.pause(partitions);
       if (!this.#stopping) for (const tp of partitions) this.#context.addLane(tp);
     } else if (event.kind === 'lost') {

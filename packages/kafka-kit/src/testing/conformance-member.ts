@@ -26,7 +26,7 @@ export class Member {
   readonly events: RebalanceEvent[] = [];
   readonly unanswered: RebalanceEvent[] = [];
   /** Where assigned partitions begin; undefined leaves every event to the test. */
-  startAt: number | 'end' | undefined = 0;
+  startAt: number | undefined = 0;
   readonly #harness: BrokerHarness;
 
   constructor(harness: BrokerHarness, group: string) {

@@ -87,15 +87,14 @@ export class MemoryConsumer implements BrokerConsumer, MemoryMember {
     }
   }
 
-  assign(positions: readonly (Position | (TopicPartition & { readonly nextToRead: 'end' }))[]): void {
+  assign(positions: readonly Position[]): void {
     this.#between('assign');
     for (const { topic, partition, nextToRead } of positions) {
       const tp = { topic, partition };
       const key = partitionKey(tp);
       if (this.#assigned.has(key)) this.#violation(`assigns ${key}, which is assigned`);
-      if (nextToRead !== 'end' && !Number.isSafeInteger(nextToRead)) this.#violation(`assigns ${key} at ${nextToRead}`);
-      const position = nextToRead === 'end' ? (this.#cluster.findTopic(topic)?.logs[partition]?.end ?? 0) : nextToRead;
-      this.#assigned.set(key, { tp, position, paused: false, stored: undefined, committed: undefined, seenEnd: undefined });
+      if (!Number.isSafeInteger(nextToRead)) this.#violation(`assigns ${key} at ${nextToRead}`);
+      this.#assigned.set(key, { tp, position: nextToRead, paused: false, stored: undefined, committed: undefined, seenEnd: undefined });
     }
     this.#answer(['assigned'], positions);
   }
@@ -194,9 +193,9 @@ export class MemoryConsumer implements BrokerConsumer, MemoryMember {
     this.wake();
   }
 
-  /** The client goes back to an earlier offset, without being told to: a fault of its own. (Forward it could not be told from a void.) */
+  /** The client goes to another offset without being told to: a fault of its own, seen with the native one. */
   stray(tp: TopicPartition, position: number): void {
-    for (const each of this.#each([tp])) each.position = Math.min(each.position, position);
+    for (const each of this.#each([tp])) each.position = position;
     this.wake();
   }
 
