@@ -31,6 +31,7 @@ function scripted(facts: Partial<PartitionFacts>, polls: readonly (readonly numb
     facts: async () => ({ ...FACTS, ...facts }),
     incarnation: async () => FACTS.incarnation,
     cachedLogEnd: () => undefined,
+    fetchPosition: () => undefined,
     close: async () => {
       did.closed++;
     },

@@ -68,8 +68,8 @@ await runService({
     archiver = await start(
       'consumer',
       () => untilReached(service, 'Kafka', open),
-      async ({ runtime, close }) => {
-        await runtime.stop();
+      async ({ runtime, close }, limitMs) => {
+        await runtime.stop(limitMs);
         close();
       },
     );

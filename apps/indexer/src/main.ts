@@ -88,8 +88,8 @@ await runService({
     const runtime = await start(
       'consumer',
       () => untilReached(service, 'Kafka', open),
-      async (running) => {
-        await running.stop();
+      async (running, limitMs) => {
+        await running.stop(limitMs);
       },
     );
     figures.watch(GROUP.name, runtime);

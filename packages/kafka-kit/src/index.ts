@@ -10,7 +10,7 @@ export type { Batch, CloseReason, Gap, Lane, Outcome, Sink } from './consume/con
 export { STORED } from './consume/contract.ts';
 export type { HaltReason } from './consume/lane.ts';
 export type { LaneView } from './consume/lane-view.ts';
-export type { ConsumerOptions, DrainReport, RuntimePorts } from './consume/options.ts';
+export type { ConsumerOptions, DrainReport, RuntimePorts, StuckLane } from './consume/options.ts';
 export { type ConsumerRuntime, createConsumerRuntime, type RuntimeState } from './consume/runtime.ts';
 export type { RuntimeEvent } from './observe/runtime-events.ts';
 export { type RuntimeHealth, runtimeHealth } from './observe/runtime-health.ts';

@@ -75,6 +75,9 @@ export interface BrokerConsumer {
   incarnation(topic: string, timeoutMs: number): Promise<string | undefined>;
   /** The partition's end as the client last heard it, without a request; undefined when it has not heard yet. */
   cachedLogEnd(partition: TopicPartition): number | undefined;
+  /** Up to which offset the client has read, records and voids alike, as of a few seconds ago and since the last `assign`; undefined when it has
+   * not told since. */
+  fetchPosition(partition: TopicPartition): number | undefined;
   /** Leaves the group. Rebalance events that come while it closes are answered inside. */
   close(timeoutMs: number): Promise<void>;
 }

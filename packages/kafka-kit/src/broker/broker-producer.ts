@@ -20,7 +20,8 @@ export interface FailedRecord extends DeliveryFault {
 
 /** One producer of the cluster, as group commit needs it: hand over many, then wait for all of them at once. */
 export interface BrokerProducer {
-  connect(log: (line: ClientLogLine) => void): Promise<void>;
+  /** Rejects with BrokerError when the cluster can not be reached, or soon after the signal. */
+  connect(log: (line: ClientLogLine) => void, signal?: AbortSignal): Promise<void>;
   hand(record: OutgoingRecord): Handed;
   /** Resolves when nothing handed over is in flight any more, with every record that failed. */
   settle(): Promise<readonly FailedRecord[]>;

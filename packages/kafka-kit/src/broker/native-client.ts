@@ -19,6 +19,7 @@ export const CODES = {
   noOffset: -168,
   queueFull: -184,
   timedOut: -185,
+  transport: -195,
   messageTimedOut: -192,
   fatal: -150,
 } as const;

@@ -1,8 +1,10 @@
 import { type Headers, partitionKey, type RawRecord, type TopicPartition } from '../records.ts';
 import type { KafkaSettings } from '../settings.ts';
 import type { BrokerConsumer, BrokerHandlers, PartitionFacts, Position, RebalanceEvent } from './broker-consumer.ts';
+import { FetchPositions, STATISTICS_MS } from './fetch-positions.ts';
 import { ask, CODES, kafka, nativeSettings, tellLog, toBrokerError } from './native-client.ts';
 import { TopicIdentity } from './topic-identity.ts';
+import { Turns } from './turns.ts';
 
 /** How a group member joins. `consumer` is KIP-848, whose session is the broker's; `classic` is cooperative-sticky with its own. */
 export type GroupProtocol = { readonly kind: 'consumer' } | { readonly kind: 'classic'; readonly sessionTimeoutMs: number };
@@ -14,6 +16,8 @@ export interface GroupMembership {
 }
 
 const COMMIT_INTERVAL_MS = 1000;
+/** Partitions looked up at a time. Each holds threads of the pool for its whole time-out while Kafka is silent, and a poll needs one too. */
+const LOOK_UPS = 3;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Prefetch a consumer holds inside the client, outside the runtime's own bound. */
 const PREFETCH_KBYTES = 16_384;
@@ -37,6 +41,8 @@ class NativeBrokerConsumer implements BrokerConsumer {
   readonly #identity: TopicIdentity;
   /** What was stored last and is not confirmed yet. */
   readonly #stored = new Map<string, number>();
+  readonly #fetched = new FetchPositions();
+  readonly #lookUps = new Turns(LOOK_UPS);
   #handlers: BrokerHandlers | undefined;
   #closing = false;
 
@@ -58,6 +64,7 @@ class NativeBrokerConsumer implements BrokerConsumer {
       'queued.min.messages': 10_000,
       'queued.max.messages.kbytes': PREFETCH_KBYTES,
       'fetch.wait.max.ms': 100,
+      'statistics.interval.ms': STATISTICS_MS,
       rebalance_cb: (error: { code: number }, assignment: TopicPartition[]) => this.#rebalance(error.code, assignment),
       offset_commit_cb: (
         error: { code: number; message: string } | undefined,
@@ -69,6 +76,7 @@ class NativeBrokerConsumer implements BrokerConsumer {
   async connect(topics: readonly string[], handlers: BrokerHandlers): Promise<void> {
     this.#handlers = handlers;
     tellLog(this.#consumer, handlers.log);
+    this.#consumer.on('event.stats', ({ message }: { message: string }) => this.#fetched.report(message));
     await ask((done) => this.#consumer.connect({ timeout: CONNECT_TIMEOUT_MS }, done));
     this.#consumer.setDefaultIsTimeoutOnlyForFirstMessage(true);
     // Without topics it only reads what it is told to, outside any group: the client refuses an empty subscription.
@@ -86,6 +94,7 @@ class NativeBrokerConsumer implements BrokerConsumer {
   }
 
   assign(positions: readonly Position[]): void {
+    for (const position of positions) this.#fetched.forget(position);
     this.#consumer.incrementalAssign(
       positions.map(({ topic, partition, nextToRead }) => ({
         topic,
@@ -117,16 +126,8 @@ class NativeBrokerConsumer implements BrokerConsumer {
     this.#consumer.commit();
   }
 
-  async facts({ topic, partition }: TopicPartition, timeoutMs: number): Promise<PartitionFacts> {
-    const [incarnation, committed, marks] = await Promise.all([
-      this.incarnation(topic, timeoutMs),
-      ask<{ offset?: number }[]>((done) => this.#consumer.committed([{ topic, partition }], timeoutMs, done)),
-      ask<{ lowOffset: number; highOffset: number }>((done) => this.#consumer.queryWatermarkOffsets(topic, partition, timeoutMs, done)),
-    ]);
-    if (incarnation === undefined) throw new Error(`topic ${topic} does not exist`);
-    const at = committed[0]?.offset;
-    // Without a commit the client answers a logical offset below 0 or none at all.
-    return { incarnation, committed: at !== undefined && at >= 0 ? at : null, logStart: marks.lowOffset, logEnd: marks.highOffset };
+  facts(tp: TopicPartition, timeoutMs: number): Promise<PartitionFacts> {
+    return this.#lookUps.run(() => this.#facts(tp, timeoutMs));
   }
 
   incarnation(topic: string, timeoutMs: number): Promise<string | undefined> {
@@ -143,6 +144,10 @@ class NativeBrokerConsumer implements BrokerConsumer {
     }
   }
 
+  fetchPosition(partition: TopicPartition): number | undefined {
+    return this.#fetched.of(partition);
+  }
+
   async close(timeoutMs: number): Promise<void> {
     this.#closing = true;
     this.#identity.close();
@@ -153,6 +158,18 @@ class NativeBrokerConsumer implements BrokerConsumer {
         setTimeout(() => reject(new Error(`the client did not leave within ${timeoutMs} ms`)), timeoutMs).unref(),
       ),
     ]);
+  }
+
+  async #facts({ topic, partition }: TopicPartition, timeoutMs: number): Promise<PartitionFacts> {
+    const [incarnation, committed, marks] = await Promise.all([
+      this.incarnation(topic, timeoutMs),
+      ask<{ offset?: number }[]>((done) => this.#consumer.committed([{ topic, partition }], timeoutMs, done)),
+      ask<{ lowOffset: number; highOffset: number }>((done) => this.#consumer.queryWatermarkOffsets(topic, partition, timeoutMs, done)),
+    ]);
+    if (incarnation === undefined) throw new Error(`topic ${topic} does not exist`);
+    const at = committed[0]?.offset;
+    // Without a commit the client answers a logical offset below 0 or none at all.
+    return { incarnation, committed: at !== undefined && at >= 0 ? at : null, logStart: marks.lowOffset, logEnd: marks.highOffset };
   }
 
   #rebalance(code: number, assignment: TopicPartition[]): void {

@@ -3,6 +3,7 @@ import type { Headers } from '../records.ts';
 import type { KafkaSettings } from '../settings.ts';
 import type { ClientLogLine } from './broker-consumer.ts';
 import type { BrokerProducer, DeliveryFault, FailedRecord, Handed } from './broker-producer.ts';
+import { connectClient } from './connect.ts';
 import { ask, CODES, isFault, kafka, nativeSettings, tellLog } from './native-client.ts';
 
 export interface ProducerSettings {
@@ -69,9 +70,9 @@ class NativeBrokerProducer implements BrokerProducer {
     this.#producer = this.#create();
   }
 
-  async connect(log: (line: ClientLogLine) => void): Promise<void> {
+  async connect(log: (line: ClientLogLine) => void, signal?: AbortSignal): Promise<void> {
     this.#log = log;
-    await this.#start(this.#producer);
+    await this.#start(this.#producer, signal);
   }
 
   hand(record: OutgoingRecord): Handed {
@@ -173,9 +174,9 @@ class NativeBrokerProducer implements BrokerProducer {
     if (!this.#fatal) broken.disconnect(0, () => {});
   }
 
-  async #start(producer: NativeProducer): Promise<void> {
+  async #start(producer: NativeProducer, signal?: AbortSignal): Promise<void> {
     tellLog(producer, this.#log);
-    await ask((done) => producer.connect({ timeout: CONNECT_TIMEOUT_MS }, done));
+    await connectClient(producer, CONNECT_TIMEOUT_MS, signal);
     producer.setPollInterval(EVENT_POLL_MS);
   }
 

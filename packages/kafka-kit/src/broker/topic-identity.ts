@@ -19,32 +19,106 @@ interface Described {
 
 const UNKNOWN_TOPIC = 3;
 
-/** Asks the cluster which life of a topic is the present one. Holds one client of its own: one derived from a consumer never answers. */
-export class TopicIdentity {
-  readonly #settings: KafkaSettings;
-  #admin: ReturnType<typeof kafka.AdminClient.create> | undefined;
+type Admin = ReturnType<typeof kafka.AdminClient.create>;
 
-  constructor(settings: KafkaSettings) {
-    this.#settings = settings;
+/** How a look-up's client is made and ended; a test gives its own. */
+export type AdminFactory = () => Pick<Admin, 'describeTopics' | 'disconnect'>;
+
+/** One admin client. Its disconnect is a synchronous call that waits for its requests: seen to stop the whole process for a minute with Kafka gone. */
+class AdminLease {
+  readonly #client: ReturnType<AdminFactory>;
+  #requests = 0;
+  #over = false;
+
+  constructor(create: AdminFactory) {
+    this.#client = create();
   }
 
-  /** The topic's incarnation now; undefined where there is no such topic. Rejects when the cluster does not answer. */
-  async lookUp(topic: string, timeoutMs: number): Promise<string | undefined> {
-    this.#admin ??= kafka.AdminClient.create(nativeSettings(this.#settings));
-    const admin = this.#admin;
+  async describe(topic: string, timeoutMs: number): Promise<readonly Described[]> {
+    this.#requests += 1;
     try {
-      const found = await ask<readonly Described[]>((done) => admin.describeTopics([topic], { timeout: timeoutMs }, done as never));
-      return incarnationIn(topic, found[0]);
-    } catch (error) {
-      // A client that has seen a broker restart can go on failing for a minute: the next look-up begins with a new one.
-      if (this.#admin === admin) this.close();
-      throw error;
+      return await ask((done) => this.#client.describeTopics([topic], { timeout: timeoutMs }, done as never));
+    } finally {
+      this.#requests -= 1;
+      this.#disconnectWhenIdle();
     }
   }
 
+  /** Ends it behind its last request. */
+  end(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#disconnectWhenIdle();
+  }
+
+  #disconnectWhenIdle(): void {
+    if (this.#over && this.#requests === 0) this.#client.disconnect();
+  }
+}
+
+/** Asks the cluster which life of a topic is the present one. Holds one client of its own: one derived from a consumer never answers. */
+export class TopicIdentity {
+  readonly #create: AdminFactory;
+  readonly #running = new Map<string, Promise<string | undefined>>();
+  /** The look-up behind the running one, shared by all who came meanwhile: each request holds a thread of the pool that polls need too. */
+  readonly #next = new Map<string, Promise<string | undefined>>();
+  #admin: AdminLease | undefined;
+  #closed = false;
+
+  constructor(settings: KafkaSettings, create: AdminFactory = () => kafka.AdminClient.create(nativeSettings(settings))) {
+    this.#create = create;
+  }
+
+  /**
+   * The topic's incarnation by a look-up begun after the call; undefined where there is no such topic. Rejects when the cluster does not
+   * answer: within `timeoutMs`, or twice that where another look-up was under way.
+   */
+  lookUp(topic: string, timeoutMs: number): Promise<string | undefined> {
+    const running = this.#running.get(topic);
+    if (running === undefined) return this.#begin(topic, timeoutMs);
+    let next = this.#next.get(topic);
+    if (next === undefined) {
+      const begin = (): Promise<string | undefined> => {
+        this.#next.delete(topic);
+        return this.#begin(topic, timeoutMs);
+      };
+      next = running.then(begin, begin);
+      this.#next.set(topic, next);
+    }
+    return next;
+  }
+
+  /** Ends its client behind the requests under way; look-ups that come or begin later reject. */
   close(): void {
-    this.#admin?.disconnect();
+    this.#closed = true;
+    this.#endClient();
+  }
+
+  #endClient(): void {
+    this.#admin?.end();
     this.#admin = undefined;
+  }
+
+  #begin(topic: string, timeoutMs: number): Promise<string | undefined> {
+    const asked = this.#ask(topic, timeoutMs).finally(() => {
+      if (this.#running.get(topic) === asked) this.#running.delete(topic);
+    });
+    this.#running.set(topic, asked);
+    return asked;
+  }
+
+  async #ask(topic: string, timeoutMs: number): Promise<string | undefined> {
+    if (this.#closed) throw new Error('the look-up of topic ids was closed');
+    this.#admin ??= new AdminLease(this.#create);
+    const admin = this.#admin;
+    try {
+      const found = await admin.describe(topic, timeoutMs);
+      return incarnationIn(topic, found[0]);
+    } catch (error) {
+      // A client that has seen a broker restart can go on failing for a minute: the next look-up begins with a new one.
+      if (this.#admin === admin) this.#endClient();
+      throw error;
+    }
   }
 }
 

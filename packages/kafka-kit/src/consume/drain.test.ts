@@ -219,6 +219,7 @@ it('a stop before the start, and before a slow connection is made', async () => 
     abandonedRecords: 0,
     committed: true,
     closed: true,
+    stuck: [],
   });
   const slow = rig.member();
   const connect = slow.consumer.connect.bind(slow.consumer);

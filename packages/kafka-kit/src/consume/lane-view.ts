@@ -1,5 +1,5 @@
 import type { TopicPartition } from '../records.ts';
-import type { LanePhase, LaneState, Outage } from './lane.ts';
+import type { LanePhase, LaneState, Outage, Stall } from './lane.ts';
 
 /** What people and metrics see of one owned partition. */
 export interface LaneView extends TopicPartition {
@@ -7,6 +7,8 @@ export interface LaneView extends TopicPartition {
   /** Why it reads no further, in one sentence, when it is halted. */
   readonly halted: string | undefined;
   readonly outage: Outage | undefined;
+  /** While the client delivers nothing although the log has more. */
+  readonly stall: Stall | undefined;
   readonly paused: boolean;
   readonly nextToRead: number | undefined;
   readonly logEnd: number | undefined;
@@ -29,6 +31,7 @@ export function viewLane(lane: LaneState, cachedLogEnd: number | undefined): Lan
     phase: lane.phase.kind,
     halted: lane.phase.kind === 'halted' ? lane.phase.why.sentence : undefined,
     outage: lane.outage ?? (lane.phase.kind === 'halted' ? undefined : (lane.lookUp ?? lane.suspicion?.outage)),
+    stall: lane.stall,
     paused: lane.paused,
     nextToRead,
     logEnd,

@@ -26,6 +26,15 @@ export interface Outage {
   readonly retryAtMs: number;
 }
 
+/** The log has records behind the lane's position, and the client delivers none. */
+export interface Stall {
+  readonly sinceMs: number;
+  readonly position: number;
+  readonly end: number;
+  readonly attempts: number;
+  readonly retryAtMs: number;
+}
+
 /** Sums over all lanes of a runtime: bytes buffered (I4) and records delivered (I3). */
 export interface LaneTotals {
   usedBytes: number;
@@ -60,6 +69,8 @@ export class LaneState implements TopicPartition {
   suspicion: { readonly kind: Gap['kind']; readonly outage: Outage } | undefined;
   /** The last jump that was delivered, until a second reading confirms or refutes it. */
   jump: { readonly expected: number; readonly delivered: number } | undefined;
+  /** While nothing is delivered although the log has more. */
+  stall: Stall | undefined;
   /** No look-up before this time: the group's first position is being committed. */
   lookUpFromMs = 0;
   paused = true;

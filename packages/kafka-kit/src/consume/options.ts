@@ -1,5 +1,6 @@
 import type { BrokerConsumer } from '../broker/broker-consumer.ts';
 import type { RuntimeEvent } from '../observe/runtime-events.ts';
+import type { TopicPartition } from '../records.ts';
 import type { Backoff } from '../recover/backoff.ts';
 import type { StartPolicy } from '../recover/position.ts';
 import type { Clock } from '../time/clock.ts';
@@ -39,6 +40,13 @@ export interface DrainReport {
   readonly committed: boolean;
   /** Whether the sink and the client closed in time. */
   readonly closed: boolean;
+  /** Partitions whose sink had not ended when the time to drain was over, each with what is known of why. */
+  readonly stuck: readonly StuckLane[];
+}
+
+/** A partition whose sink did not end in time. */
+export interface StuckLane extends TopicPartition {
+  readonly reason: string;
 }
 
 /** Records of one poll: enough to amortise a turn of the loop, few enough to keep a turn short. */

@@ -2,6 +2,7 @@ import type { RebalanceEvent } from '../broker/broker-consumer.ts';
 import { partitionKey, type TopicPartition } from '../records.ts';
 import type { LaneState } from './lane.ts';
 import type { LoopContext } from './loop-context.ts';
+import type { StuckLane } from './options.ts';
 
 /** Lanes that hand over nothing more, until what is in flight has settled or the deadline has passed. */
 interface Drain {
@@ -81,7 +82,7 @@ export class Rebalances {
       // What was stored for them is not committed any more: a stop must not wait for it.
       for (const tp of partitions) this.#context.unconfirmed.delete(partitionKey(tp));
       broker.unassign(partitions);
-      observe({ kind: 'drained', why: 'revoke', tookMs: 0, abandonedRecords: abandoned });
+      observe({ kind: 'drained', why: 'revoke', tookMs: 0, abandonedRecords: abandoned, stuck: [] });
     } else {
       this.#begin('revoke', owned, nowMs + options.drain.revokeMs, nowMs, () => broker.unassign(partitions));
     }
@@ -119,9 +120,10 @@ export class Rebalances {
     if (!settled && !atOnce && nowMs < drain.deadlineMs) return;
     this.#drain = undefined;
     this.#context.store(drain.lanes);
+    const stuck = settled ? [] : drain.lanes.flatMap((lane) => stuckLane(lane, drain.flushed) ?? []);
     const abandonedRecords = this.#drop(drain.lanes);
     drain.done(abandonedRecords);
-    this.#context.observe({ kind: 'drained', why: drain.why, tookMs: nowMs - drain.startedMs, abandonedRecords });
+    this.#context.observe({ kind: 'drained', why: drain.why, tookMs: nowMs - drain.startedMs, abandonedRecords, stuck });
   }
 
   #drop(lanes: readonly LaneState[]): number {
@@ -132,4 +134,16 @@ export class Rebalances {
     }
     return abandoned;
   }
+}
+
+/** What holds a lane up whose time to drain is over; undefined for one that has settled all it was handed. */
+function stuckLane(lane: LaneState, flushed: boolean): StuckLane | undefined {
+  let records = 0;
+  for (const batch of lane.inFlight) records += batch.length;
+  if (records === 0 && (flushed || lane.ledger.unsettled === 0)) return undefined;
+  const where =
+    records === 0
+      ? 'its flush has not ended'
+      : `${records} ${records === 1 ? 'record' : 'records'} from offset ${lane.ledger.nextToRead} on`;
+  return { ...lane.tp, reason: lane.outage === undefined ? where : `${where}; ${lane.outage.reason}` };
 }

@@ -8,6 +8,7 @@
 import { BrokerError } from '../broker/broker-consumer.ts';
 import type { RawRecord, TopicPartition } from '../records.ts';
 import { Dispatcher } from './dispatcher.ts';
+import { FetchWatch } from './fetch-watch.ts';
 import { FlowControl } from './flow-control.ts';
 import type { LaneState } from './lane.ts';
 import { type LaneView, viewLane } from './lane-view.ts';
@@ -27,6 +28,8 @@ import { Tally } from './tally.ts';
 
 /** How long a client may take to end that never connected: whoever tries again waits for it. */
 const UNCONNECTED_CLOSE_MS = 1000;
+/** Kept of a caller's time for a stop. */
+const STOP_MARGIN_SHARE = 0.02;
 
 /** What the runtime is doing. */
 export type RuntimeState =
@@ -43,8 +46,11 @@ export interface ConsumerRuntime {
   lanes(): readonly LaneView[];
   /** Joins the group. Rejects when the first connection can not be made. */
   start(): Promise<void>;
-  /** Settles and commits what it can by the deadline, then leaves. Callers share one promise; never rejects. */
-  stop(): Promise<DrainReport>;
+  /**
+   * Settles and commits what it can by the deadline, then leaves. `withinMs`: what the caller has left, where that is less than the
+   * group's own time for a stop. Callers share one promise; never rejects.
+   */
+  stop(withinMs?: number): Promise<DrainReport>;
   /** Resolves after a stop; rejects when the client can not go on (a fatal error). */
   readonly finished: Promise<DrainReport>;
 }
@@ -61,6 +67,7 @@ class Runtime implements ConsumerRuntime {
   readonly #positioning: Positioning;
   readonly #dispatcher: Dispatcher;
   readonly #flow: FlowControl;
+  readonly #fetches: FetchWatch;
   readonly #tally: Tally;
   readonly finished: Promise<DrainReport>;
   #finish: { resolve: (report: DrainReport) => void; reject: (error: Error) => void } = { resolve: () => {}, reject: () => {} };
@@ -68,6 +75,7 @@ class Runtime implements ConsumerRuntime {
   /** Ends the watch over a stop's deadline. */
   readonly #ended = new AbortController();
   #lastPollMs: number;
+  #stopMs: number;
 
   constructor(options: ConsumerOptions, ports: RuntimePorts) {
     this.#tally = new Tally(ports.observe);
@@ -76,7 +84,9 @@ class Runtime implements ConsumerRuntime {
     this.#positioning = new Positioning(this.#context, () => this.#rebalances.unanswered);
     this.#dispatcher = new Dispatcher(this.#context, (lane, cause) => this.#positioning.reopen(lane, cause));
     this.#flow = new FlowControl(this.#context);
+    this.#fetches = new FetchWatch(this.#context);
     this.#lastPollMs = ports.clock.nowMs();
+    this.#stopMs = options.drain.stopMs;
     this.finished = new Promise((resolve, reject) => {
       this.#finish = { resolve, reject };
     });
@@ -105,17 +115,19 @@ class Runtime implements ConsumerRuntime {
     } catch (fault) {
       // Ended here, or the client would go on trying behind our back, and a stop would wait for a loop that never began.
       const error = fault instanceof Error ? fault : new Error(String(fault));
-      this.#end(error, 0, await this.#close(UNCONNECTED_CLOSE_MS, [() => broker.close(UNCONNECTED_CLOSE_MS)]));
+      this.#end(error, 0, await this.#close(UNCONNECTED_CLOSE_MS, this.#closeable(UNCONNECTED_CLOSE_MS).slice(0, 1)));
       throw error;
     }
     void this.#loop().catch((error: unknown) => this.#fail(error));
   }
 
-  stop(): Promise<DrainReport> {
+  stop(withinMs = Number.POSITIVE_INFINITY): Promise<DrainReport> {
     if (this.#state.kind === 'idle') this.#end(undefined, 0, true);
     if (this.#state.kind === 'running') {
       const { clock, options } = this.#context;
-      const { stopMs } = options.drain;
+      // A little less than the caller's time: whoever waits for just so long would call a report that comes with it late.
+      const stopMs = Math.min(options.drain.stopMs, Math.max(0, withinMs * (1 - STOP_MARGIN_SHARE)));
+      this.#stopMs = stopMs;
       this.#state = { kind: 'stopping', deadlineMs: clock.nowMs() + stopMs };
       this.#context.enter(() => {});
       // Whatever the loop waits for, a poll that never returns included: the caller has its report by the deadline (I6).
@@ -150,6 +162,7 @@ class Runtime implements ConsumerRuntime {
     if (this.#flow.balance(clock.nowMs())) this.#take(await this.#poll());
     else await this.#context.waitForWork(POLL_TIMEOUT_MS / 10);
     const nowMs = clock.nowMs();
+    this.#fetches.turn(nowMs);
     for (const lane of this.#context.lanes.values()) {
       if (this.#flow.full) lane.closeForSpace();
       this.#dispatcher.dispatch(lane, nowMs);
@@ -196,9 +209,9 @@ class Runtime implements ConsumerRuntime {
   }
 
   async #drainAndLeave(deadlineMs: number): Promise<void> {
-    const { broker, clock, options } = this.#context;
+    const { broker, clock } = this.#context;
     const startedMs = clock.nowMs();
-    const drainUntilMs = deadlineMs - leaveMs(options.drain.stopMs);
+    const drainUntilMs = deadlineMs - leaveMs(this.#stopMs);
     // A revoke that is under way is finished and answered first: its drain is shorter than a stop's.
     while (!this.#rebalances.idle && clock.nowMs() < drainUntilMs) await this.#turn();
     let drained = false;
@@ -207,7 +220,7 @@ class Runtime implements ConsumerRuntime {
     });
     while (!drained || !this.#rebalances.idle) await this.#turn();
     broker.commitStored();
-    while (this.#context.unconfirmed.size > 0 && clock.nowMs() < deadlineMs - leaveMs(options.drain.stopMs) / 2) await this.#turn();
+    while (this.#context.unconfirmed.size > 0 && clock.nowMs() < deadlineMs - leaveMs(this.#stopMs) / 2) await this.#turn();
     // A revoke that the last poll brought: unanswered it would hang the client's disconnect.
     this.#rebalances.turn(clock.nowMs());
     const closed = await this.#close(Math.max(deadlineMs - clock.nowMs(), 0));
@@ -215,30 +228,34 @@ class Runtime implements ConsumerRuntime {
   }
 
   /** Closes client and sink side by side: a client that does not leave must not keep the sink's files open. */
-  async #close(ms: number, what: readonly (() => Promise<void> | undefined)[] = this.#closeable(ms)): Promise<boolean> {
+  async #close(ms: number, what = this.#closeable(ms)): Promise<boolean> {
     const { clock, observe } = this.#context;
     const timer = new AbortController();
-    const closing = what
-      .map(async (close) => close())
-      .map((each) =>
-        each.then(
-          () => true,
-          (cause: unknown) => {
-            // Safe: everything was settled and committed before; the report says that it did not close.
-            observe({ kind: 'broker-error', cause });
-            return false;
-          },
+    const late = clock.sleep(ms, timer.signal).then(() => 'late' as const);
+    const closing = what.map(async ({ name, close }) => {
+      // Safe to go on: everything was settled and committed before; the report says that it did not close.
+      const fault = await Promise.race([
+        late,
+        (async () => close())().then(
+          () => undefined,
+          (cause: unknown) => ({ cause }),
         ),
-      );
-    const all = Promise.all(closing).then((closed) => closed.every(Boolean));
-    const result = await Promise.race([all, clock.sleep(ms, timer.signal).then(() => false)]);
+      ]);
+      if (fault !== undefined)
+        observe({ kind: 'broker-error', cause: fault === 'late' ? new Error(`${name} did not close in time`) : fault.cause });
+      return fault === undefined;
+    });
+    const closed = await Promise.all(closing);
     timer.abort();
-    return result;
+    return closed.every(Boolean);
   }
 
-  #closeable(ms: number): (() => Promise<void> | undefined)[] {
+  #closeable(ms: number): { readonly name: string; readonly close: () => Promise<void> | undefined }[] {
     const { broker, options } = this.#context;
-    return [() => broker.close(ms), () => options.sink.close?.()];
+    return [
+      { name: 'the Kafka client', close: () => broker.close(ms) },
+      { name: `sink ${options.sink.name}`, close: () => options.sink.close?.() },
+    ];
   }
 
   #report(tookMs: number, closed: boolean): DrainReport {
@@ -253,6 +270,7 @@ class Runtime implements ConsumerRuntime {
       abandonedRecords: abandoned,
       committed: unconfirmed.size === 0,
       closed,
+      stuck: this.#tally.stuck,
     };
   }
 

@@ -1,12 +1,19 @@
 import type { ClientLogLine, CommitResult } from '../broker/broker-consumer.ts';
 import type { CloseReason, Gap } from '../consume/contract.ts';
 import type { HaltReason } from '../consume/lane.ts';
+import type { StuckLane } from '../consume/options.ts';
 import type { TopicPartition } from '../records.ts';
 
 /** Everything worth telling that happens in a runtime. Logs and metrics are derived from these, and from nothing else. */
 export type RuntimeEvent =
   | { readonly kind: 'rebalanced'; readonly how: 'assigned' | 'revoked' | 'lost'; readonly partitions: readonly TopicPartition[] }
-  | { readonly kind: 'drained'; readonly why: 'revoke' | 'stop'; readonly tookMs: number; readonly abandonedRecords: number }
+  | {
+      readonly kind: 'drained';
+      readonly why: 'revoke' | 'stop';
+      readonly tookMs: number;
+      readonly abandonedRecords: number;
+      readonly stuck: readonly StuckLane[];
+    }
   | { readonly kind: 'lane-opened'; readonly lane: TopicPartition; readonly startAt: number }
   | { readonly kind: 'lane-halted'; readonly lane: TopicPartition; readonly why: HaltReason }
   | { readonly kind: 'lane-reopened'; readonly lane: TopicPartition; readonly cause: unknown; readonly abandonedRecords: number }
@@ -22,6 +29,14 @@ export type RuntimeEvent =
     }
   | { readonly kind: 'skipped'; readonly lane: TopicPartition; readonly reason: string; readonly records: number }
   | { readonly kind: 'outage'; readonly lane: TopicPartition; readonly attempts: number; readonly cause: unknown }
+  | {
+      readonly kind: 'stalled';
+      readonly lane: TopicPartition;
+      readonly position: number;
+      readonly end: number;
+      readonly sinceMs: number;
+      readonly attempts: number;
+    }
   | { readonly kind: 'recovered'; readonly lane: TopicPartition; readonly afterMs: number }
   | { readonly kind: 'commit'; readonly result: CommitResult }
   | { readonly kind: 'flush-failed'; readonly cause: unknown }

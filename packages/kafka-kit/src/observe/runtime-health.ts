@@ -1,7 +1,8 @@
 import type { LaneView } from '../consume/lane-view.ts';
 import type { ConsumerRuntime } from '../consume/runtime.ts';
 
-/** How a runtime is, in one sentence for the person who looks. `degraded`: it works, but a partition waits for a person or a server. */
+/** How a runtime is, in one sentence for the person who looks. `degraded`: it works, but a partition waits for a person or a server.
+ * `not-ready`: it does not run, or the Kafka client delivers nothing of a partition that has more. */
 export interface RuntimeHealth {
   readonly state: 'ok' | 'degraded' | 'not-ready';
   readonly sentence: string;
@@ -29,6 +30,8 @@ export function runtimeHealth(runtime: Pick<ConsumerRuntime, 'state' | 'lanes'>,
 
 function lanesHealth(lanes: readonly LaneView[], nowMs: number): RuntimeHealth {
   if (lanes.length === 0) return { state: 'ok', sentence: 'The consumer owns no partition: it is joining, or other members own them all.' };
+  const stalled = lanes.flatMap((lane) => stalledSentence(lane) ?? []);
+  if (stalled.length > 0) return { state: 'not-ready', sentence: some(stalled) };
   const halted = lanes.flatMap(({ halted: sentence }) => sentence ?? []);
   const waiting = lanes.flatMap((lane) => waitingSentence(lane, nowMs) ?? []);
   if (halted.length + waiting.length > 0) return { state: 'degraded', sentence: some([...halted, ...waiting]) };
@@ -41,6 +44,12 @@ function waitingSentence({ topic, partition, outage }: LaneView, nowMs: number):
   if (outage === undefined) return undefined;
   const forSeconds = Math.max(0, Math.round((nowMs - outage.sinceMs) / 1000));
   return `${topic}, partition ${partition} has been waiting for ${forSeconds} s and goes on by itself: ${outage.reason}`;
+}
+
+function stalledSentence({ topic, partition, stall }: LaneView): string | undefined {
+  if (stall === undefined) return undefined;
+  const since = new Date(stall.sinceMs).toISOString();
+  return `${topic}, partition ${partition} got nothing from offset ${stall.position} on since ${since}, although its log ends at ${stall.end}; it is read again from there until records come.`;
 }
 
 function some(sentences: readonly string[]): string {

@@ -12,10 +12,14 @@ it.each<[RuntimeEvent, string | undefined]>([
   [{ kind: 'skipped', lane, reason: 'old', records: 1 }, 'debug: 1 record skipped: old'],
   [{ kind: 'rebalanced', how: 'assigned', partitions: [lane] }, 'info: partitions assigned: events, partition 3'],
   [{ kind: 'rebalanced', how: 'lost', partitions: [] }, 'warn: partitions lost: none'],
-  [{ kind: 'drained', why: 'revoke', tookMs: 1234, abandonedRecords: 0 }, 'info: drained before a revoke in 1.2 s: all settled'],
+  [{ kind: 'drained', why: 'revoke', tookMs: 1234, abandonedRecords: 0, stuck: [] }, 'info: drained before a revoke in 1.2 s: all settled'],
   [
-    { kind: 'drained', why: 'stop', tookMs: 0, abandonedRecords: 2 },
+    { kind: 'drained', why: 'stop', tookMs: 0, abandonedRecords: 2, stuck: [] },
     'info: drained before a stop in 0.0 s: 2 records left for the next owner',
+  ],
+  [
+    { kind: 'drained', why: 'stop', tookMs: 6000, abandonedRecords: 2, stuck: [{ ...lane, reason: '2 records from offset 7 on; away' }] },
+    'warn: drained before a stop in 6.0 s: 2 records left for the next owner; the sink did not end in time for events, partition 3 (2 records from offset 7 on; away)',
   ],
   [{ kind: 'lane-opened', lane, startAt: 7 }, 'info: reads events, partition 3 from offset 7'],
   [{ kind: 'lane-halted', lane, why: { kind: 'dead', offset: 1, reason: 'r', sentence: 'It is bad.' } }, 'error: stands still: It is bad.'],
@@ -35,6 +39,10 @@ it.each<[RuntimeEvent, string | undefined]>([
   [{ kind: 'outage', lane, attempts: 1, cause }, 'warn: events, partition 3 waits and tries again (attempt 1): away'],
   [{ kind: 'outage', lane, attempts: 3, cause }, undefined],
   [{ kind: 'outage', lane, attempts: 64, cause }, 'warn: events, partition 3 waits and tries again (attempt 64): away'],
+  [
+    { kind: 'stalled', lane, position: 7, end: 30, sinceMs: 0, attempts: 2 },
+    'warn: events, partition 3 got nothing from offset 7 on since 1970-01-01T00:00:00.000Z, and the log ends at 30: it is read again from there (attempt 2)',
+  ],
   [{ kind: 'recovered', lane, afterMs: 61_000 }, 'info: events, partition 3 goes on after 61.0 s'],
   [{ kind: 'commit', result: { kind: 'committed', positions: [] } }, 'debug: committed'],
   [{ kind: 'commit', result: { kind: 'failed', positions: [], reason: 'fenced' } }, 'warn: a commit was refused: fenced'],

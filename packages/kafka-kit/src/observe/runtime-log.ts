@@ -43,7 +43,7 @@ export function runtimeLogLine(event: RuntimeEvent): RuntimeLogLine | undefined 
     case 'rebalanced':
       return rebalanced(event);
     case 'drained':
-      return line('info', drained(event), { why: event.why, tookMs: event.tookMs, abandonedRecords: event.abandonedRecords });
+      return drained(event);
     case 'lane-opened':
       return line('info', `reads ${name(event.lane)} from offset ${event.startAt}`, { ...event.lane, startAt: event.startAt });
     case 'lane-halted':
@@ -60,6 +60,12 @@ export function runtimeLogLine(event: RuntimeEvent): RuntimeLogLine | undefined 
       return gap(event);
     case 'outage':
       return outage(event);
+    case 'stalled': {
+      const { lane, position, end, sinceMs, attempts } = event;
+      const since = new Date(sinceMs).toISOString();
+      const what = `${name(lane)} got nothing from offset ${position} on since ${since}, and the log ends at ${end}`;
+      return line('warn', `${what}: it is read again from there (attempt ${attempts})`, { ...lane, position, end, since, attempts });
+    }
     case 'recovered':
       return line('info', `${name(event.lane)} goes on after ${seconds(event.afterMs)}`, { ...event.lane, afterMs: event.afterMs });
     case 'commit':
@@ -79,9 +85,13 @@ function rebalanced({ how, partitions }: Extract<RuntimeEvent, { kind: 'rebalanc
   return line(how === 'lost' ? 'warn' : 'info', message, { how, count: partitions.length });
 }
 
-function drained({ why, tookMs, abandonedRecords }: Extract<RuntimeEvent, { kind: 'drained' }>): string {
+function drained({ kind: _, ...fields }: Extract<RuntimeEvent, { kind: 'drained' }>): RuntimeLogLine {
+  const { why, tookMs, abandonedRecords, stuck } = fields;
   const left = abandonedRecords === 0 ? 'all settled' : `${abandonedRecords} ${records(abandonedRecords)} left for the next owner`;
-  return `drained before a ${why} in ${seconds(tookMs)}: ${left}`;
+  const message = `drained before a ${why} in ${seconds(tookMs)}: ${left}`;
+  if (stuck.length === 0) return line('info', message, fields);
+  const named = stuck.map((lane) => `${name(lane)} (${lane.reason})`).join('; ');
+  return line('warn', `${message}; the sink did not end in time for ${named}`, fields);
 }
 
 function gap({ lane, gap: { kind, from, to } }: Extract<RuntimeEvent, { kind: 'gap' }>): RuntimeLogLine {

@@ -108,3 +108,20 @@ it('reasons that a sink makes up from data do not become a series each', async (
   expect(Object.keys(found)).toHaveLength(51);
   expect(found['g other']).toBe(950);
 });
+
+it('a partition of which the client delivers nothing though the log has more shows how long, and is counted once', async () => {
+  const rig = new RuntimeRig(2);
+  const { registry, member } = await observed(rig);
+  await rig.until(() => rig.lane(member, 1).phase === 'running', 'both have opened');
+  member.consumer.goDeaf(rig.tp(1), 2);
+  rig.append(5, 1);
+  await rig.until(() => rig.lane(member, 1).stall !== undefined, 'the stall');
+  await rig.clock.advance(5000);
+  const shown = await values(registry, 'stalled_seconds');
+  expect(shown[`${GROUP} ${TOPIC} 0`]).toBe(0);
+  expect(shown[`${GROUP} ${TOPIC} 1`]).toBeGreaterThan(15);
+  await rig.until(() => rig.committed(1) === 5, 'read again');
+  await rig.clock.advance(2000);
+  expect((await values(registry, 'stalled_seconds'))[`${GROUP} ${TOPIC} 1`]).toBe(0);
+  expect(await values(registry, 'stalls_total')).toEqual({ [`${GROUP} ${TOPIC} 1`]: 1 });
+});

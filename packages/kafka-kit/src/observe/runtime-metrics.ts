@@ -33,6 +33,11 @@ const GAUGES: readonly {
     help: 'For how long the partition has been waiting for a sink or a broker that fails; 0 when it is not.',
     read: (lane, nowMs) => (lane.outage === undefined ? 0 : seconds(nowMs - lane.outage.sinceMs)),
   },
+  {
+    name: 'stalled_seconds',
+    help: 'For how long the client has delivered nothing of the partition although the log has more; 0 when it is not so.',
+    read: (lane, nowMs) => (lane.stall === undefined ? 0 : seconds(nowMs - lane.stall.sinceMs)),
+  },
 ];
 
 /** Sinks name reasons; a sink that makes them up from data must not make a series of each. */
@@ -93,6 +98,7 @@ function createCounters(registry: Registry) {
     commitsFailed: counter('commits_failed_total', 'Commits that the broker refused.', ['group']),
     gaps: counter('gaps_total', 'Ranges of offsets that could not be read where they were expected.', [...LANE, 'kind']),
     outages: counter('outages_total', 'Times that a partition began to wait for a sink or a broker that fails.', LANE),
+    stalls: counter('stalls_total', 'Times that the client delivered nothing of a partition although the log had more.', LANE),
     halts: counter('halts_total', 'Times that a partition was halted.', [...LANE, 'kind']),
     flushesFailed: counter('flushes_failed_total', 'Flushes of the sink that failed before a revoke or a stop.', ['group']),
     brokerErrors: counter('broker_errors_total', 'Errors of the Kafka client.', ['group']),
@@ -162,6 +168,9 @@ function observer(counters: Counters, group: string): (event: RuntimeEvent) => v
         return;
       case 'outage':
         if (event.attempts === 1) counters.outages.inc(of(event.lane));
+        return;
+      case 'stalled':
+        if (event.attempts === 1) counters.stalls.inc(of(event.lane));
         return;
       case 'commit':
         (event.result.kind === 'committed' ? counters.commits : counters.commitsFailed).inc({ group });

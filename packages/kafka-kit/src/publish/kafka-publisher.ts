@@ -12,6 +12,8 @@ export function connectPublisher(
     readonly producers: number;
     readonly maxInFlightBytes: number;
     readonly log: (line: ClientLogLine) => void;
+    /** A stop: connecting gives up soon after it. */
+    readonly signal?: AbortSignal;
     readonly producer?: Partial<ProducerSettings>;
   },
 ): Promise<Publisher> {
@@ -21,5 +23,6 @@ export function connectPublisher(
     maxInFlightBytes: options.maxInFlightBytes,
     clock: systemClock,
     log: options.log,
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
   });
 }

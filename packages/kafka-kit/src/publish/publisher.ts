@@ -11,6 +11,8 @@ export interface PublisherOptions {
   readonly maxInFlightBytes: number;
   readonly clock: Clock;
   readonly log: (line: ClientLogLine) => void;
+  /** Ends the connecting. */
+  readonly signal?: AbortSignal;
 }
 
 /** A cluster that gave no acknowledgement for so long is asked whether it is there. */
@@ -18,7 +20,7 @@ const PROBE_AFTER_MS = 2000;
 
 /** Connects every producer; rejects with BrokerError when the cluster can not be reached. */
 export async function createPublisher(options: PublisherOptions): Promise<Publisher> {
-  const connected = await Promise.allSettled(options.producers.map((producer) => producer.connect(options.log)));
+  const connected = await Promise.allSettled(options.producers.map((producer) => producer.connect(options.log, options.signal)));
   const failed = connected.find((each) => each.status === 'rejected');
   if (failed !== undefined) {
     // Those that did connect would go on for ever behind the back of a caller that tries again.

@@ -164,6 +164,22 @@ export function brokerConformance(name: string, makeHarness: () => Promise<Broke
       expect(one.offsets().slice(6)).toEqual([10, 11]);
     });
 
+    it('tells how far it has read, anew after each assign', async () => {
+      const topic = await harness.topic(1);
+      const tp = { topic, partition: 0 };
+      await harness.write(tp, numbered(10));
+      const one = member(harness.group());
+      await one.joined(topic);
+      await one.until(() => one.consumer.fetchPosition(tp) === 10, 'the position at the end');
+      one.consumer.unassign([tp]);
+      one.consumer.assign([{ ...tp, nextToRead: 4 }]);
+      one.consumer.pause([tp]);
+      await one.turns(2);
+      expect(one.consumer.fetchPosition(tp) ?? 4).toBe(4);
+      one.consumer.resume([tp]);
+      await one.until(() => one.consumer.fetchPosition(tp) === 10, 'at the end again');
+    });
+
     it('a topic that is made anew has another incarnation, and one that is not there has none', async () => {
       const topic = await harness.topic(1);
       const one = member(harness.group());

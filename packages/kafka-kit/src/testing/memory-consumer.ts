@@ -35,6 +35,7 @@ export class MemoryConsumer implements BrokerConsumer, MemoryMember {
   readonly #events: RebalanceEvent[] = [];
   readonly #results: CommitResult[] = [];
   readonly #faults: BrokerError[] = [];
+  readonly #deaf = new Map<string, number>();
   readonly #closed = new AbortController();
   #wake = new AbortController();
   #handlers: BrokerHandlers | undefined;
@@ -93,6 +94,7 @@ export class MemoryConsumer implements BrokerConsumer, MemoryMember {
       const tp = { topic, partition };
       const key = partitionKey(tp);
       if (this.#assigned.has(key)) this.#violation(`assigns ${key}, which is assigned`);
+      this.#deaf.set(key, (this.#deaf.get(key) ?? 0) - 1);
       if (!Number.isSafeInteger(nextToRead)) this.#violation(`assigns ${key} at ${nextToRead}`);
       this.#assigned.set(key, { tp, position: nextToRead, paused: false, stored: undefined, committed: undefined, seenEnd: undefined });
     }
@@ -136,9 +138,9 @@ export class MemoryConsumer implements BrokerConsumer, MemoryMember {
   async facts(tp: TopicPartition): Promise<PartitionFacts> {
     await this.#alive();
     await this.#cluster.request();
-    const { start, end } = this.#cluster.log(tp);
+    const { start, stableEnd } = this.#cluster.log(tp);
     const { incarnation } = this.#cluster.topic(tp.topic);
-    return { incarnation, committed: this.#group.committed(tp), logStart: start, logEnd: end };
+    return { incarnation, committed: this.#group.committed(tp), logStart: start, logEnd: stableEnd };
   }
 
   async incarnation(topic: string): Promise<string | undefined> {
@@ -149,6 +151,10 @@ export class MemoryConsumer implements BrokerConsumer, MemoryMember {
 
   cachedLogEnd(tp: TopicPartition): number | undefined {
     return this.#assigned.get(partitionKey(tp))?.seenEnd;
+  }
+
+  fetchPosition(tp: TopicPartition): number | undefined {
+    return this.#assigned.get(partitionKey(tp))?.position;
   }
 
   async close(timeoutMs: number): Promise<void> {
@@ -199,13 +205,18 @@ export class MemoryConsumer implements BrokerConsumer, MemoryMember {
     this.wake();
   }
 
+  /** The client stops to fetch a partition without a word, until it has been assigned anew so often. */
+  goDeaf(tp: TopicPartition, assigns = 1): void {
+    this.#deaf.set(partitionKey(tp), assigns);
+  }
+
   #fetch(maxRecords: number): readonly RawRecord[] {
     const assigned = [...this.#assigned.values()];
     this.#turn += 1;
     const records: RawRecord[] = [];
     for (let i = 0; i < assigned.length && records.length < maxRecords; i += 1) {
       const from = assigned[(i + this.#turn) % assigned.length];
-      if (from === undefined || from.paused) continue;
+      if (from === undefined || from.paused || (this.#deaf.get(partitionKey(from.tp)) ?? 0) > 0) continue;
       const log = this.#cluster.findTopic(from.tp.topic)?.logs[from.tp.partition];
       if (log === undefined) continue;
       // auto.offset.reset=earliest: out of range goes on at the log's start, in silence.

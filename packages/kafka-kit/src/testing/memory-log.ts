@@ -13,6 +13,8 @@ export class MemoryLog implements TopicPartition {
   readonly topic: string;
   readonly partition: number;
   #start = 0;
+  /** Where a transaction begins that is neither committed nor aborted yet. */
+  openFrom: number | undefined;
   readonly #records: (RawRecord | undefined)[] = [];
 
   constructor(topic: string, partition: number) {
@@ -26,6 +28,11 @@ export class MemoryLog implements TopicPartition {
 
   get end(): number {
     return this.#records.length;
+  }
+
+  /** Where readers stop: before the first record of an open transaction, else at the end. */
+  get stableEnd(): number {
+    return Math.min(this.end, this.openFrom ?? this.end);
   }
 
   append(record: NewRecord, nowMs: number): number {
@@ -65,7 +72,7 @@ export class MemoryLog implements TopicPartition {
   read(position: number, max: number): { readonly records: readonly RawRecord[]; readonly next: number } {
     const records: RawRecord[] = [];
     let next = position;
-    while (next < this.end && records.length < max) {
+    while (next < this.stableEnd && records.length < max) {
       const record = this.#records[next];
       if (record !== undefined) records.push(record);
       next += 1;

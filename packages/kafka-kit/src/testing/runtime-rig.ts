@@ -70,9 +70,9 @@ export class RuntimeRig {
     await started;
   }
 
-  async stop(member: Member): Promise<DrainReport> {
+  async stop(member: Member, withinMs?: number): Promise<DrainReport> {
     let report: DrainReport | undefined;
-    void member.runtime.stop().then((value) => {
+    void member.runtime.stop(withinMs).then((value) => {
       report = value;
     });
     await this.clock.until(() => report !== undefined, 'the stop has ended');
