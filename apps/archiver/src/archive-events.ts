@@ -1,4 +1,4 @@
-import type { ChainId, Repair } from '@tailrace/lake';
+import type { ChainId, InParts, Repair } from '@tailrace/lake';
 import type { RotationCause } from './rotation.ts';
 
 /** Everything worth telling that happens in the archiver. Logs and metrics are derived from these, and from nothing else. */
@@ -20,6 +20,8 @@ export type ArchiveEvent =
       readonly rawBytes: number;
       readonly tookMs: number;
     }
+  /** The rows of an object could not be written at once; they stand in it all the same. */
+  | { readonly kind: 'built-in-parts'; readonly chain: ChainId; readonly first: number; readonly next: number; readonly how: InParts }
   /** A step failed and is tried again, for as long as it takes. */
   | { readonly kind: 'step-failed'; readonly chain: ChainId; readonly step: Step; readonly attempts: number; readonly cause: unknown }
   | { readonly kind: 'abandoned'; readonly chain: ChainId; readonly rows: number; readonly cause: Error }

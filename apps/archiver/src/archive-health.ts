@@ -1,11 +1,21 @@
 import type { Check } from '@tailrace/service';
 import type { LaneArchiveView } from './lane-archive.ts';
 
+/** Files are built one at a time: an object of a busy archiver waits its turn for some seconds, and none for so long. */
+const LONG_WAIT_MS = 60_000;
+
+function problemOf({ problem, waitingMs }: LaneArchiveView): string | undefined {
+  if (problem !== undefined) return problem;
+  if (waitingMs < LONG_WAIT_MS) return undefined;
+  return `nothing has failed, but an object has been waiting for ${Math.floor(waitingMs / 1000)} s`;
+}
+
 /** `degraded` while a partition can not get its objects into the lake: nothing is lost, they wait on disk. */
 export function archiveHealth(views: readonly LaneArchiveView[]): Check {
-  const stuck = views.flatMap(({ topic, partition, problem }) =>
-    problem === undefined ? [] : [{ where: `${topic}, partition ${partition}`, problem }],
-  );
+  const stuck = views.flatMap((view) => {
+    const problem = problemOf(view);
+    return problem === undefined ? [] : [{ where: `${view.topic}, partition ${view.partition}`, problem }];
+  });
   const [first] = stuck;
   if (first === undefined)
     return { state: 'ok', sentence: `The lake takes in ${views.length} ${views.length === 1 ? 'partition' : 'partitions'}.` };

@@ -1,6 +1,10 @@
-import { chainText, type Repair } from '@tailrace/lake';
+import { chainText, type InParts, type Repair } from '@tailrace/lake';
 import type { Logger } from '@tailrace/service';
 import type { ArchiveEvent } from './archive-events.ts';
+import { firstLine } from './first-line.ts';
+
+/** Offsets that a log line names at most. */
+const TOLD_OFFSETS = 20;
 
 /** Turns the archiver's events into log lines. What is lost, or may be, is an error; what passes by itself is a warning. */
 export function archiveLog(log: Logger): (event: ArchiveEvent) => void {
@@ -26,6 +30,9 @@ export function archiveLog(log: Logger): (event: ArchiveEvent) => void {
         return;
       case 'claim-checked':
         claimChecked(log, where, event, event.repair);
+        return;
+      case 'built-in-parts':
+        builtInParts(log, where, event, event.how);
         return;
       case 'step-failed':
         // For hours with a store that is away, on many partitions: the 1st, 2nd, 4th, 8th … attempt is told.
@@ -82,6 +89,22 @@ function claimChecked(
   }
 }
 
+function builtInParts(
+  log: Logger,
+  where: string,
+  { first, next }: { readonly first: number; readonly next: number },
+  { parts, untyped, cause }: InParts,
+): void {
+  const kept =
+    untyped.length === 0
+      ? ''
+      : `; ${untyped.length} of them could not be looked into and have only their bytes (the first is ${untyped[0]})`;
+  log.warn(
+    { first, next, parts, untyped: untyped.slice(0, TOLD_OFFSETS), err: cause },
+    `offsets ${first} to ${next - 1} of ${where} could not be written at once, and were in ${parts} parts${kept}: ${text(cause)}`,
+  );
+}
+
 function text(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
+  return firstLine(cause);
 }

@@ -17,6 +17,7 @@ export function archiveMetrics(registry: Metrics, views: () => readonly LaneArch
   const met = counter('claims_met_total', 'Times that another archiver had extended a chain first.');
   const repairs = counter('repairs_total', 'Claims whose object was missing, by what could be made of them.', ['kind']);
   const lost = counter('claims_with_losses_total', 'Claims of which records are lost. Above 0 somebody must look.');
+  const untyped = counter('untyped_rows_total', 'Rows that could not be looked into: they have their bytes and no typed columns.');
   const failed = counter('failed_steps_total', 'Steps that failed and are tried again.', ['step']);
   const took = new Histogram({
     name: 'tailrace_archiver_object_seconds',
@@ -59,6 +60,9 @@ export function archiveMetrics(registry: Metrics, views: () => readonly LaneArch
         if (event.repair.kind === 'stands') return;
         repairs.inc({ kind: event.repair.kind });
         if (LOST.has(event.repair.kind)) lost.inc();
+        return;
+      case 'built-in-parts':
+        untyped.inc(event.how.untyped.length);
         return;
       case 'step-failed':
         failed.inc({ step: event.step });

@@ -2,13 +2,20 @@ import type { Repair } from '@tailrace/lake';
 import { createLogger, createMetrics } from '@tailrace/service';
 import { expect, it } from 'vitest';
 import type { ArchiveEvent } from './archive-events.ts';
-import { archiveHealth } from './archive-health.ts';
 import { archiveLog } from './archive-log.ts';
 import { archiveMetrics } from './archive-metrics.ts';
 import type { LaneArchiveView } from './lane-archive.ts';
 import { CHAIN } from './testing/sink-world.ts';
 
-const VIEW: LaneArchiveView = { ...CHAIN, chainEnd: 10, spooledRows: 5, spoolBytes: 500, waitingObjects: 1, problem: undefined };
+const VIEW: LaneArchiveView = {
+  ...CHAIN,
+  chainEnd: 10,
+  spooledRows: 5,
+  spoolBytes: 500,
+  waitingObjects: 1,
+  waitingMs: 0,
+  problem: undefined,
+};
 
 function logged(...events: ArchiveEvent[]): { readonly level: string; readonly msg: string }[] {
   const lines: string[] = [];
@@ -30,6 +37,12 @@ it('calls a loss a loss, as an error, and tells what passes by itself ever more 
     expect(logged(checked(repair))).toMatchObject([{ level: 'error', msg: expect.stringContaining('RECORDS ARE LOST') }]);
   expect(logged(checked({ kind: 'made' }))).toMatchObject([{ level: 'warn' }]);
   expect(logged(checked({ kind: 'stands' }))).toEqual([]);
+  const how = { parts: 3, untyped: [7], cause: new Error('Out of Memory Error: no room\n\nPossible solutions: many') };
+  const [inParts] = logged({ kind: 'built-in-parts', chain: CHAIN, first: 0, next: 10, how });
+  expect(inParts).toMatchObject({
+    level: 'warn',
+    msg: expect.stringMatching(/1 of them .* \(the first is 7\): Out of Memory Error: no room$/),
+  });
   expect(logged(...Array.from({ length: 16 }, (_, i) => failed(i + 1)))).toHaveLength(5);
 });
 
@@ -54,11 +67,4 @@ it('counts what happens, and shows each partition as it is when the figures are 
     expect(text).toContain(`${line}\n`);
   views = [];
   expect(await registry.metrics()).not.toContain('tailrace_archiver_chain_end{');
-});
-
-it('is degraded while a partition can not be written, and names the reason', () => {
-  expect(archiveHealth([VIEW])).toEqual({ state: 'ok', sentence: 'The lake takes in 1 partition.' });
-  const check = archiveHealth([VIEW, { ...VIEW, problem: 's3://lake can not be reached' }]);
-  expect(check.state).toBe('degraded');
-  expect(check.sentence).toContain('its records wait on disk: s3://lake can not be reached');
 });

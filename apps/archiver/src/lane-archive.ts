@@ -2,6 +2,7 @@ import { type Batch, type Outcome, STORED } from '@tailrace/kafka-kit';
 import type { ChainId, LakeRecord, RowFile } from '@tailrace/lake';
 import { rawBytes, recordsFrom } from './batch-records.ts';
 import { Abandoned, OutOfOrder } from './faults.ts';
+import { firstLine } from './first-line.ts';
 import { type NextRecord, type RotationCause, type RotationLimits, type Segment, segments } from './rotation.ts';
 import { type ArchivePorts, type ClosedObject, type Progress, storeObject } from './store-object.ts';
 import { Turn } from './turn.ts';
@@ -27,6 +28,8 @@ export interface LaneArchiveView extends ChainId {
   readonly spooledRows: number;
   readonly spoolBytes: number;
   readonly waitingObjects: number;
+  /** How long the oldest closed object has been waiting for the lake; 0 where none does. */
+  readonly waitingMs: number;
   /** Why the store step does not get on, while it does not. */
   readonly problem: string | undefined;
 }
@@ -49,7 +52,7 @@ export class LaneArchive {
   #next: number;
   #open: OpenObject | undefined;
   #lastTakenMs: number;
-  #closed: ClosedObject[] = [];
+  #closed: (ClosedObject & { readonly closedMs: number })[] = [];
   #storing: Promise<void> | undefined;
   #waiters: Waiter[] = [];
   #room: (() => void)[] = [];
@@ -65,7 +68,7 @@ export class LaneArchive {
     this.#ports = {
       ...ports,
       observe: (event) => {
-        if (event.kind === 'step-failed') this.#problem = event.cause instanceof Error ? event.cause.message : String(event.cause);
+        if (event.kind === 'step-failed') this.#problem = firstLine(event.cause);
         else if (event.kind === 'object-stored' || event.kind === 'claim-met') this.#problem = undefined;
         ports.observe(event);
       },
@@ -80,6 +83,7 @@ export class LaneArchive {
       spooledRows: files.reduce((sum, file) => sum + (file.totals?.rows ?? 0), 0),
       spoolBytes: files.reduce((sum, file) => sum + file.fileBytes, 0),
       waitingObjects: this.#closed.length,
+      waitingMs: this.#closed[0] === undefined ? 0 : this.#ports.clock.nowMs() - this.#closed[0].closedMs,
       problem: this.#problem,
     };
   }
@@ -206,7 +210,7 @@ export class LaneArchive {
     this.#open = undefined;
     const { totals } = open.file;
     if (totals === undefined) return;
-    this.#closed.push({ file: open.file, first: open.first, next: totals.lastOffset + 1 });
+    this.#closed.push({ file: open.file, first: open.first, next: totals.lastOffset + 1, closedMs: this.#ports.clock.nowMs() });
     this.#ports.observe({ kind: 'object-closed', chain: this.chain, cause, rows: totals.rows });
     this.#pump();
   }
@@ -233,7 +237,8 @@ export class LaneArchive {
       this.#closed.shift();
       this.#settle();
       for (const go of this.#room.splice(0)) go();
-      await object.file.delete();
+      // Its rows are in the lake: a file that can not be deleted must not end the lane.
+      await object.file.delete().catch((cause: unknown) => this.#ports.observe({ kind: 'cleanup-failed', chain: this.chain, cause }));
     }
   }
 

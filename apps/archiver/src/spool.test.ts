@@ -34,3 +34,9 @@ it('makes the data folder where it is missing', async () => {
   const spool = await Spool.open(join(folder, 'deep', 'er'));
   expect(spool.folder.startsWith(join(folder, 'deep', 'er'))).toBe(true);
 });
+
+it('says what is wrong with a data folder that can not be one, and does not try it without end', async () => {
+  await writeFile(join(folder, 'file'), 'x');
+  for (const path of ['/proc/tailrace/spool', join(folder, 'file'), join(folder, 'file', 'below')])
+    await expect(Spool.open(path)).rejects.toThrow(/can not be gathered in .* set ARCHIVER_DATA_DIR/);
+});

@@ -71,6 +71,7 @@ export async function storeObject(
       const built = await again(ports, chain, 'build the file', progress, () =>
         ports.building.run(() => buildObject(ports.database, chain, { file: object.file, ...range }, path)),
       );
+      if (built.inParts !== undefined) observe({ kind: 'built-in-parts', chain, ...range, how: built.inParts });
       await stillThatTopic(ports, chain, progress);
       const entry = dataEntry(ports.repair.ledger.lake, chain, range, built.totals, randomUUID());
       // Read for each attempt: twelve partitions that wait for a store must not hold twelve objects in memory.

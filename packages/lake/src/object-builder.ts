@@ -6,12 +6,12 @@ import type { Database } from './duckdb.ts';
 import { readFooter, verifyFooter } from './footer.ts';
 import type { DataEntry } from './ledger-entry.ts';
 import { dataKey, type LakeLayout } from './object-names.ts';
-import { writeParquet } from './parquet-writer.ts';
 import { checksumText } from './record-digest.ts';
 import { type ChainId, chainText, type OffsetRange } from './records.ts';
 import { RowFile } from './row-file.ts';
 import { type RowSlice, sliceTotals } from './row-file-sql.ts';
 import type { RowTotals } from './row-totals.ts';
+import { type InParts, writeWholeOrInParts } from './write-in-parts.ts';
 
 /** A claim has offsets that never held a record: a later release made it, and has to make its object. */
 export class VoidsNotBuilt extends Error {
@@ -28,6 +28,8 @@ export interface BuiltObject {
   readonly path: string;
   readonly sizeBytes: number;
   readonly totals: RowTotals;
+  /** Where the rows could not be written at once. */
+  readonly inParts?: InParts;
 }
 
 /** A row file or a part of it; the part's totals are counted where they are not the file's own. */
@@ -48,9 +50,9 @@ async function totalsOf(database: Database, { file, first, next }: Rows): Promis
 /** Writes the rows as a Parquet file at `path` and has a second reader check its footer. The rows must fill the range up to its end. */
 export async function buildObject(database: Database, chain: ChainId, rows: Rows, path: string): Promise<BuiltObject> {
   const totals = await totalsOf(database, rows);
-  await writeParquet(database, chain, rows, totals, path);
+  const inParts = await writeWholeOrInParts(database, chain, rows, totals, path);
   verifyFooter(path, await readFooter(path, await asyncBufferFromFile(path)), totals);
-  return { path, sizeBytes: (await stat(path)).size, totals };
+  return { path, sizeBytes: (await stat(path)).size, totals, ...(inParts === undefined ? {} : { inParts }) };
 }
 
 /** The claim for an object that was built from `[first, next)`. */

@@ -4,12 +4,14 @@ import type { RowTotals } from './row-totals.ts';
 
 /** A part of a row file: rows with offsets in `[first, next)`. */
 export interface RowSlice {
-  readonly file: Pick<RowFile, 'path' | 'longestLine'>;
+  readonly file: Pick<RowFile, 'path' | 'longestLine' | 'densest'>;
   readonly first: number;
   readonly next: number;
 }
 
+/** A chunk of rows never reaches over the end of a buffer, so this bounds what the steps behind it hold at a time. */
 const MIN_BUFFER_BYTES = 2 ** 21;
+const LINE_SLACK_BYTES = 1024;
 
 /**
  * The table function that reads a slice, in the order of the file: row_offset, timestamp_ms, digest, readable (whether the value may be
@@ -17,7 +19,7 @@ const MIN_BUFFER_BYTES = 2 ** 21;
  * Quoting is off: no field can hold a tab or a line feed.
  */
 export function rowsSql({ file, first, next }: RowSlice): string {
-  const buffer = Math.max(MIN_BUFFER_BYTES, file.longestLine * 2);
+  const buffer = Math.max(MIN_BUFFER_BYTES, file.longestLine + LINE_SLACK_BYTES);
   return `(SELECT * FROM read_csv(${sqlText(file.path)}, auto_detect = false, header = false, delim = '\t', quote = '', escape = '',
   comment = '', new_line = '\\n', nullstr = ${sqlText(NULL_TEXT)}, max_line_size = ${buffer}, buffer_size = ${buffer * 2},
   columns = {row_offset: 'BIGINT', timestamp_ms: 'BIGINT', digest: 'UBIGINT', readable: 'BOOLEAN', mended: 'VARCHAR', key: 'VARCHAR', headers: 'VARCHAR', value: 'VARCHAR'})

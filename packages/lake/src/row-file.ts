@@ -44,10 +44,25 @@ function payloadBytes({ key, value, headers }: LakeRecord): number {
   return bytes;
 }
 
+/** The file's bytes and rows in one stretch of it. */
+interface Stretch {
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+const NO_ROWS: Stretch = { rows: 0, bytes: 0 };
+
+function denser(one: Stretch, other: Stretch): Stretch {
+  return other.bytes * one.rows > one.bytes * other.rows || one.rows === 0 ? other : one;
+}
+
 interface Mark {
   readonly fileBytes: number;
   readonly rawBytes: number;
   readonly longestLine: number;
+  /** The whole stretch with the most bytes to a row, and the one that is still short of its rows. */
+  readonly densest: Stretch;
+  readonly latest: Stretch;
   readonly totals: RowTotals | undefined;
 }
 
@@ -58,7 +73,7 @@ interface Mark {
 export class RowFile {
   readonly path: string;
   readonly #handle: FileHandle;
-  #state: Mark = { fileBytes: 0, rawBytes: 0, longestLine: 0, totals: undefined };
+  #state: Mark = { fileBytes: 0, rawBytes: 0, longestLine: 0, densest: NO_ROWS, latest: NO_ROWS, totals: undefined };
   #closed = false;
 
   private constructor(path: string, handle: FileHandle) {
@@ -89,6 +104,13 @@ export class RowFile {
     return this.#state.longestLine;
   }
 
+  /** The stretch with the most bytes to a row: what a run of rows may take at worst. */
+  get densest(): Stretch {
+    const { densest, latest } = this.#state;
+    // A short rest counts as if it went on like this for a whole stretch: in a file of its own it does.
+    return latest.rows === 0 ? densest : denser(densest, latest);
+  }
+
   /** Where the file stands now, for `rollBack`. */
   mark(): Mark {
     return this.#state;
@@ -102,7 +124,7 @@ export class RowFile {
   /** Appends the records whole or not at all: a write that fails leaves the file where it stood. */
   async append(records: Iterable<LakeRecord>): Promise<void> {
     const sum = new RunningTotals(this.#state.totals);
-    let { fileBytes, longestLine, rawBytes } = this.#state;
+    let { fileBytes, longestLine, rawBytes, densest, latest } = this.#state;
     let lines: string[] = [];
     const flush = async (): Promise<void> => {
       fileBytes += await this.#write(lines.join(''), fileBytes);
@@ -111,8 +133,13 @@ export class RowFile {
     for (const record of records) {
       const digest = recordDigest(record);
       const text = line(record, digest);
-      // Only header names can hold more bytes than UTF-16 units, at most three for one.
-      longestLine = Math.max(longestLine, text.length * 3);
+      const lineBytes = Buffer.byteLength(text);
+      longestLine = Math.max(longestLine, lineBytes);
+      latest = { rows: latest.rows + 1, bytes: latest.bytes + lineBytes };
+      if (latest.rows === ROWS_AT_A_STRETCH) {
+        densest = denser(densest, latest);
+        latest = NO_ROWS;
+      }
       rawBytes += payloadBytes(record);
       sum.add(record, digest);
       lines.push(text);
@@ -120,7 +147,7 @@ export class RowFile {
       if (lines.length === ROWS_AT_A_STRETCH) await flush();
     }
     await flush();
-    this.#state = { fileBytes, rawBytes, longestLine, totals: sum.totals };
+    this.#state = { fileBytes, rawBytes, longestLine, densest, latest, totals: sum.totals };
   }
 
   /** At an explicit position: what a failed write left behind is written over by the next one. */

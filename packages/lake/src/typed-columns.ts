@@ -52,41 +52,67 @@ function membersSql(object: string): string {
   return `nullif(${object}[2:-2], '')`;
 }
 
-/** The object without repeated names: the last value counts, as for the gateway's checks and the key. `$.*` gives every value in its order. */
+/**
+ * How many names an object may have at its top level, and how many where one of them is repeated, to have typed columns at all. Finding
+ * out which of the repeated ones count takes their square. One event of 256 KiB with 30,000 of them would hold every partition for a minute.
+ */
+export const MAX_NAMES = { different: 10_000, repeated: 500 } as const;
+
+/** Whether a name is repeated. */
+const REPEATS = 'len(json_names) > list_unique(json_names)';
+
+/** Whether there are more names than an event may have. */
+const TOO_MANY_NAMES = `len(json_names) > ${MAX_NAMES.different} OR (len(json_names) > ${MAX_NAMES.repeated} AND ${REPEATS})`;
+
+/** A member's text from its name and its value's text. */
+function memberSql(name: string, value: string): string {
+  return `to_json(${name})::VARCHAR || ':' || ${value}::VARCHAR`;
+}
+
+/** The object without repeated names: the last value counts, as for the gateway's checks and the key. */
 function unrepeatedSql(): string {
   const last = 'list_filter(range(1, len(json_names) + 1), lambda place: NOT list_contains(json_names[place + 1:], json_names[place]))';
-  const member = `to_json(json_names[place])::VARCHAR || ':' || json_extract(json, '$.*')[place]::VARCHAR`;
-  return `CASE WHEN len(json_names) > list_unique(json_names)
-    THEN '{' || array_to_string(list_transform(${last}, lambda place: ${member}), ',') || '}' ELSE json END`;
+  const members = `list_transform(${last}, lambda place: ${memberSql('json_names[place]', 'json_repeated[place]')})`;
+  return `CASE WHEN json_repeated IS NOT NULL THEN '{' || array_to_string(${members}, ',') || '}' ELSE json END`;
 }
 
-/** The names outside the field table that `attributes` does not hold either. Only looked for where there are more names than known ones. */
+/** `what` where the object has more names than known ones, else NULL: most events have none that is unknown, and are not read again. */
+function whereUnknownSql(what: string): string {
+  return `CASE WHEN len(json_names) > list_count(json_types) THEN ${what} END`;
+}
+
+/** The places of the names outside the field table that `attributes` does not hold either. */
 function unknownSql(): string {
   const known = parquetColumns.map(({ name }) => sqlText(name)).join(', ');
-  return `CASE WHEN len(json_names) > list_count(json_types) THEN list_filter(list_distinct(json_names),
-    lambda name: name NOT IN (${known}) AND NOT list_contains(coalesce(json_keys(attributes), []), name)) END`;
+  return `list_filter(range(1, len(member_names) + 1),
+    lambda place: member_names[place] NOT IN (${known}) AND NOT list_contains(shared_names, member_names[place]))`;
 }
 
-/** `attributes` with the unknown fields merged in; its own members win. The JSON pointer escapes `~` and `/`. */
+/** `attributes` with the unknown fields merged in; its own members win. */
 function mergedSql(): string {
-  const member = `to_json(name)::VARCHAR || ':' || json_extract(json, '/' || replace(replace(name, '~', '~0'), '/', '~1'))::VARCHAR`;
-  const members = `array_to_string(list_transform(json_unknown, lambda name: ${member}), ',')`;
-  return `CASE WHEN len(json_unknown) > 0 THEN '{' || concat_ws(',', ${membersSql('attributes')}, ${members}) || '}' ELSE attributes END`;
+  const members = `array_to_string(list_transform(unknown_places, lambda place: ${memberSql('member_names[place]', 'member_values[place]')}), ',')`;
+  return `CASE WHEN len(unknown_places) > 0 THEN '{' || concat_ws(',', ${membersSql('attributes')}, ${members}) || '}' ELSE attributes END`;
 }
 
 /**
  * The steps from a record's bytes to its typed columns, as common table expressions over `source` (with `value_bytes`, `readable` and `mended`).
- * The last one is `typed`: everything of `source`, `json` (NULL unless the value is one JSON object), `json_names` as they were written, and the columns.
+ * The last one is `typed`: everything of `source`, `json` (NULL unless the value is one JSON object with a bearable number of names),
+ * `json_names` as they were written, and the columns. Lists that a lambda looks into are columns of an earlier step: an expression inside
+ * the lambda is done again for each element. `$.*` gives every value in its order.
  */
 export function typedColumnsCtes(): string {
   const paths = parquetColumns.map(({ name }) => sqlText(`$."${name}"`)).join(', ');
   const columns = parquetColumns.map((column, i) => `${typedSql(column, i + 1)} AS ${sqlName(column.name)}`);
   return `decoded AS (SELECT *, CASE WHEN readable THEN decode(value_bytes) END AS text, coalesce(decode(from_base64(mended)), text) AS parsed FROM source),
 objects AS (SELECT *, CASE WHEN starts_with(ltrim(parsed, E' \\t\\r\\n'), '{') AND json_valid(parsed) THEN parsed END AS json FROM decoded),
-named AS (SELECT *, json_keys(json) AS json_names FROM objects),
-unrepeated AS (SELECT * REPLACE (${unrepeatedSql()} AS json) FROM named),
+counted AS (SELECT *, json_keys(json) AS json_names FROM objects),
+named AS (SELECT * REPLACE (CASE WHEN ${TOO_MANY_NAMES} THEN NULL ELSE json END AS json, CASE WHEN ${TOO_MANY_NAMES} THEN NULL ELSE json_names END AS json_names) FROM counted),
+repeated AS (SELECT *, CASE WHEN ${REPEATS} THEN json_extract(json, '$.*') END AS json_repeated FROM named),
+unrepeated AS (SELECT * REPLACE (${unrepeatedSql()} AS json) FROM repeated),
 picked AS (SELECT *, json_type(json, [${paths}]) AS json_types, json_extract_string(json, [${paths}]) AS json_texts FROM unrepeated),
 own AS (SELECT *, ${columns.join(',\n  ')} FROM picked),
-beside AS (SELECT *, ${unknownSql()} AS json_unknown FROM own),
+members AS (SELECT *, ${whereUnknownSql('json_keys(json)')} AS member_names, ${whereUnknownSql(`json_extract(json, '$.*')`)} AS member_values FROM own),
+shared AS (SELECT *, list_intersect(member_names, coalesce(json_keys(attributes), [])) AS shared_names FROM members),
+beside AS (SELECT *, ${unknownSql()} AS unknown_places FROM shared),
 typed AS (SELECT * REPLACE (${mergedSql()} AS attributes) FROM beside)`;
 }
