@@ -1,6 +1,7 @@
 import {
   type ConfigOf,
   type Environment,
+  type KafkaConfig,
   kafkaVariables,
   loadConfig,
   milliseconds,
@@ -53,3 +54,9 @@ const lakeVariables = { s3: s3Variables } as const satisfies VariableTable;
 /** What `tailrace lake` needs: where the lake is. */
 export const readLakeConfig = (environment: Environment = process.env): ConfigOf<typeof lakeVariables> =>
   loadConfig(lakeVariables, environment);
+
+/** What `tailrace lake audit` needs; without addresses of Kafka it looks at the lake alone. */
+export function readAuditConfig(environment: Environment = process.env): ConfigOf<typeof lakeVariables> & { readonly kafka?: KafkaConfig } {
+  if ((environment[kafkaVariables.bootstrapServers.name] ?? '') === '') return readLakeConfig(environment);
+  return loadConfig({ ...lakeVariables, kafka: kafkaVariables }, environment);
+}

@@ -1,48 +1,95 @@
-import type { AuditReport } from '@tailrace/lake';
-import { expect, it } from 'vitest';
-import { auditLines } from './lake-audit.ts';
-import { CHAIN } from './testing/sink-world.ts';
+import { type ChainId, chainText, Ledger, type LogExtent } from '@tailrace/lake';
+import { MemoryStore } from '@tailrace/lake/testing';
+import { describe, expect, it } from 'vitest';
+import type { KafkaExtents } from './kafka-extents.ts';
+import { auditLakeAlone, auditLakeAndKafka, type LakeAudit } from './lake-audit.ts';
+import { CHAIN, LAKE, NINE } from './testing/sink-world.ts';
 
-const PARTITION = {
-  ...CHAIN,
-  first: 0,
-  next: 100,
-  objects: 2,
-  rows: 60,
-  bytes: 3 * 2 ** 20,
-  beforeArchive: [],
-  voids: [],
-  lost: [],
-  pending: null,
-};
+const ALLOWED_MS = 30 * 60_000;
+const ANEW = 'anew_123';
 
-it('says in full sentences what a lake holds, what is declared missing, and the exact range of each finding', () => {
-  const report: AuditReport = {
-    partitions: [
-      {
-        ...PARTITION,
-        beforeArchive: [{ first: 0, next: 20 }],
-        voids: [{ first: 30, next: 40 }],
-        lost: [{ first: 50, next: 51 }],
-        pending: { first: 100, next: 110 },
-      },
-    ],
-    findings: [{ ...CHAIN, kind: 'gap', first: 60, next: 70, detail: 'no entry covers offsets 60 to 69' }],
-  };
-  expect(auditLines(report, 's3://lake/x')).toEqual([
-    '1 partition, 60 rows in 2 objects, 3.0 MiB.',
-    'service-events~aB-_9xYz, partition 3: offsets 0 to 19 were gone before the archive began.',
-    'service-events~aB-_9xYz, partition 3: 10 offsets never held a readable record.',
-    'service-events~aB-_9xYz, partition 3: LOST, as declared: offset 50.',
-    'service-events~aB-_9xYz, partition 3: offsets 100 to 109 are claimed, and their object is still to come.',
-    'gap: service-events~aB-_9xYz, partition 3, offsets 60 to 69: no entry covers offsets 60 to 69.',
-    '1 finding.',
-  ]);
+/** A ledger whose chains are declared up to these offsets. */
+async function ledgerOf(ends: Readonly<Record<number, number>>): Promise<Ledger> {
+  const ledger = new Ledger(new MemoryStore(), LAKE);
+  for (const [partition, next] of Object.entries(ends))
+    await ledger.claim({ ...CHAIN, partition: Number(partition) }, { kind: 'genesis', first: 0, next, attempt: 'g' });
+  return ledger;
+}
+
+const log = (partition: number, logStart: number, logEnd: number, incarnation: string = CHAIN.incarnation): LogExtent => ({
+  topic: CHAIN.topic,
+  incarnation,
+  partition,
+  logStart,
+  logEnd,
 });
 
-it('says when all is well, and when there is nothing at all', () => {
-  expect(auditLines({ partitions: [PARTITION], findings: [] }, 's3://lake/x').at(-1)).toBe('Clean: every offset is covered exactly once.');
-  expect(auditLines({ partitions: [], findings: [] }, 's3://lake/x')).toEqual([
-    'The lake in s3://lake/x is empty: nothing was archived there yet.',
-  ]);
+/** Kafka as it answers one look-up after another (the last answer stays), with every record arrived at `arrivedMs`. */
+function kafkaOf(answers: readonly (readonly LogExtent[])[], arrivedMs = NINE): KafkaExtents & { readonly asked: ChainId[] } {
+  const left = [...answers];
+  const asked: ChainId[] = [];
+  return {
+    asked,
+    logs: async () => (left.length > 1 ? left.shift() : left[0]) ?? [],
+    firstTimes: async (positions) => {
+      asked.push(...positions);
+      return new Map(positions.map((position) => [chainText(position), arrivedMs]));
+    },
+  };
+}
+
+const run = async (ends: Readonly<Record<number, number>>, kafka: KafkaExtents, nowMs = NINE): Promise<LakeAudit> =>
+  await auditLakeAndKafka(await ledgerOf(ends), kafka, { topics: [CHAIN.topic], allowedDelayMs: ALLOWED_MS, nowMs: () => nowMs });
+
+describe('an audit is never called clean while Kafka holds what the lake does not', () => {
+  it('clean only where every partition is archived to its end', async () => {
+    const kafka = kafkaOf([[log(0, 0, 10), log(1, 5, 5), log(2, 0, 0)]]);
+    expect(await run({ 0: 10, 1: 5 }, kafka)).toMatchObject({ verdict: 'clean', findings: [] });
+    expect(kafka.asked).toEqual([]);
+  });
+
+  it('a tail, and a partition without a chain', async () => {
+    const audit = await run({ 0: 8 }, kafkaOf([[log(0, 0, 10), log(1, 0, 3)]]), NINE + ALLOWED_MS);
+    expect(audit).toMatchObject({
+      verdict: 'not-all-archived',
+      findings: [],
+      kafka: {
+        partitions: [
+          { partition: 0, inLake: 8, waiting: { first: 8, next: 10 }, oldestWaitingMs: NINE },
+          { partition: 1, inLake: null, waiting: { first: 0, next: 3 }, oldestWaitingMs: NINE },
+        ],
+      },
+    });
+  });
+
+  it('what waits longer than an archiver may take is a finding', async () => {
+    const audit = await run({ 0: 10 }, kafkaOf([[log(0, 0, 10), log(1, 0, 3)]]), NINE + ALLOWED_MS + 1);
+    expect(audit).toMatchObject({ verdict: 'findings', findings: [{ kind: 'late', partition: 1, first: 0, next: 3 }] });
+  });
+
+  it('what expired before it was archived is a finding', async () => {
+    const audit = await run({ 0: 10 }, kafkaOf([[log(0, 12, 12)]]));
+    expect(audit).toMatchObject({ verdict: 'findings', findings: [{ kind: 'expired', partition: 0, first: 10, next: 12 }] });
+  });
+
+  it('a log that was cut is a finding only when a look-up behind the audit says so too', async () => {
+    expect(await run({ 0: 10 }, kafkaOf([[log(0, 0, 7)], [log(0, 0, 11)]]))).toMatchObject({ verdict: 'clean' });
+    expect(await run({ 0: 10 }, kafkaOf([[log(0, 0, 7)]]))).toMatchObject({ findings: [{ kind: 'truncated', first: 7, next: 10 }] });
+  });
+
+  it('the chain of a topic that was made anew does not count for the new one', async () => {
+    const audit = await run({ 0: 10 }, kafkaOf([[log(0, 0, 4, ANEW)]]));
+    expect(audit).toMatchObject({
+      verdict: 'not-all-archived',
+      kafka: { partitions: [{ incarnation: ANEW, inLake: null }], past: [{ incarnation: CHAIN.incarnation, next: 10 }] },
+    });
+  });
+
+  it('without Kafka, and without the topic in it', async () => {
+    expect(await auditLakeAlone(await ledgerOf({ 0: 10 }), '--no-kafka')).toMatchObject({
+      verdict: 'kafka-not-compared',
+      kafka: { looked: false, reason: '--no-kafka' },
+    });
+    expect(await run({ 0: 10 }, kafkaOf([[]]))).toMatchObject({ verdict: 'kafka-not-compared', kafka: { missingTopics: [CHAIN.topic] } });
+  });
 });

@@ -1,39 +1,84 @@
-import { type AuditReport, type ChainId, chainText, type OffsetRange } from '@tailrace/lake';
+import {
+  type AuditReport,
+  auditLake,
+  chainText,
+  compareWithLogs,
+  type Finding,
+  type Ledger,
+  type LogComparison,
+  type PartitionReport,
+  truncations,
+} from '@tailrace/lake';
+import type { KafkaExtents } from './kafka-extents.ts';
 
-const MIB = 1024 * 1024;
-
-function range({ first, next }: OffsetRange): string {
-  return next - first === 1 ? `offset ${first}` : `offsets ${first} to ${next - 1}`;
+/** A partition's lake against its log. `oldestWaitingMs`: the broker time of the first record that is not archived; null where none waits or none came. */
+export interface ComparedPartition extends LogComparison {
+  readonly oldestWaitingMs: number | null;
 }
 
-function count(ranges: readonly OffsetRange[]): number {
-  return ranges.reduce((sum, { first, next }) => sum + next - first, 0);
+export type KafkaSide =
+  | { readonly looked: false; readonly reason: string }
+  | {
+      readonly looked: true;
+      /** Topics of the stream that Kafka does not have. */
+      readonly missingTopics: readonly string[];
+      readonly partitions: readonly ComparedPartition[];
+      readonly past: readonly PartitionReport[];
+    };
+
+/** `clean` is said only where Kafka holds nothing that the lake does not. */
+export type Verdict = 'clean' | 'not-all-archived' | 'kafka-not-compared' | 'findings';
+
+export interface LakeAudit extends AuditReport {
+  readonly verdict: Verdict;
+  readonly kafka: KafkaSide;
 }
 
-function at(chain: ChainId): string {
-  return chainText(chain);
+export interface AuditOptions {
+  /** The topics that are archived into this lake. */
+  readonly topics: readonly string[];
+  /** A record that waits longer than this is a finding. */
+  readonly allowedDelayMs: number;
+  readonly nowMs: () => number;
 }
 
-/** The audit as lines for people: what the lake holds, what is declared missing, and what is not as it should be. */
-export function auditLines(report: AuditReport, lake: string): string[] {
-  const { partitions, findings } = report;
-  if (partitions.length === 0 && findings.length === 0) return [`The lake in ${lake} is empty: nothing was archived there yet.`];
-  const sum = (of: (each: AuditReport['partitions'][number]) => number): number => partitions.reduce((total, each) => total + of(each), 0);
-  const lines = [
-    `${partitions.length} ${partitions.length === 1 ? 'partition' : 'partitions'}, ${sum(({ rows }) => rows)} rows in ${sum(({ objects }) => objects)} objects, ${(sum(({ bytes }) => bytes) / MIB).toFixed(1)} MiB.`,
-  ];
-  for (const each of partitions) {
-    if (each.beforeArchive.length > 0)
-      lines.push(`${at(each)}: ${each.beforeArchive.map(range).join(', ')} were gone before the archive began.`);
-    if (each.voids.length > 0) lines.push(`${at(each)}: ${count(each.voids)} offsets never held a readable record.`);
-    for (const lost of each.lost) lines.push(`${at(each)}: LOST, as declared: ${range(lost)}.`);
-    if (each.pending !== null) lines.push(`${at(each)}: ${range(each.pending)} are claimed, and their object is still to come.`);
-  }
-  for (const finding of findings) lines.push(`${finding.kind}: ${at(finding)}, ${range(finding)}: ${finding.detail}.`);
-  lines.push(
-    findings.length === 0
-      ? 'Clean: every offset is covered exactly once.'
-      : `${findings.length} ${findings.length === 1 ? 'finding' : 'findings'}.`,
+/** Audits the lake by itself. `reason` says why Kafka is not looked at. */
+export async function auditLakeAlone(ledger: Ledger, reason: string): Promise<LakeAudit> {
+  const report = await auditLake(ledger);
+  return { ...report, verdict: report.findings.length > 0 ? 'findings' : 'kafka-not-compared', kafka: { looked: false, reason } };
+}
+
+/** Audits the lake, and holds every partition of the topics against its chain. It may run beside an archiver. */
+export async function auditLakeAndKafka(ledger: Ledger, kafka: KafkaExtents, options: AuditOptions): Promise<LakeAudit> {
+  const before = await kafka.logs(options.topics);
+  const report = await auditLake(ledger);
+  const { partitions, past, findings } = compareWithLogs(report, before);
+  const above = partitions.some(({ inLake, logEnd }) => inLake !== null && inLake > logEnd);
+  const cut = above ? truncations(partitions, await kafka.logs(options.topics)) : [];
+  const times = await kafka.firstTimes(
+    partitions.flatMap((each) => (each.waiting === null ? [] : [{ ...each, first: each.waiting.first }])),
   );
-  return lines;
+  const compared = partitions.map((each): ComparedPartition => ({ ...each, oldestWaitingMs: times.get(chainText(each)) ?? null }));
+  const nowMs = options.nowMs();
+  const all = [...report.findings, ...findings, ...cut, ...compared.flatMap((each) => late(each, nowMs, options.allowedDelayMs))];
+  const missingTopics = options.topics.filter((topic) => !before.some((log) => log.topic === topic));
+  return {
+    partitions: report.partitions,
+    findings: all,
+    verdict: verdictOf(all, missingTopics, compared),
+    kafka: { looked: true, missingTopics, partitions: compared, past },
+  };
+}
+
+function late(compared: ComparedPartition, nowMs: number, allowedDelayMs: number): Finding[] {
+  const { topic, incarnation, partition, waiting, oldestWaitingMs } = compared;
+  if (waiting === null || oldestWaitingMs === null || nowMs - oldestWaitingMs <= allowedDelayMs) return [];
+  const detail = `not archived, and waiting since ${new Date(oldestWaitingMs).toISOString()}, longer than the ${allowedDelayMs / 60_000} min that an archiver may take: see whether it runs`;
+  return [{ topic, incarnation, partition, kind: 'late', ...waiting, detail }];
+}
+
+function verdictOf(findings: readonly Finding[], missingTopics: readonly string[], compared: readonly ComparedPartition[]): Verdict {
+  if (findings.length > 0) return 'findings';
+  if (missingTopics.length > 0) return 'kafka-not-compared';
+  return compared.every(({ waiting }) => waiting === null) ? 'clean' : 'not-all-archived';
 }

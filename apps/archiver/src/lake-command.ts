@@ -1,11 +1,14 @@
-import { auditLake, Database, fetchObjects, Ledger, listDataObjects, queryFiles, S3Store } from '@tailrace/lake';
-import { ConfigError } from '@tailrace/service';
-import { Command, CommanderError, Option } from 'commander';
-import { readLakeConfig } from './config.ts';
-import { auditLines } from './lake-audit.ts';
-import { lakeLayout } from './lake-layout.ts';
+import { groupNamed, parseInstant, streams } from '@tailrace/events';
+import { Ledger, QueryFault, S3Store, type TimeWindow } from '@tailrace/lake';
+import { ConfigError, type KafkaConfig, type S3Config } from '@tailrace/service';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { readAuditConfig, readLakeConfig } from './config.ts';
+import { withKafka } from './kafka-extents.ts';
+import { auditLakeAlone, auditLakeAndKafka, type LakeAudit } from './lake-audit.ts';
+import { auditLines } from './lake-audit-lines.ts';
+import { lakeLayout, STREAM } from './lake-layout.ts';
+import { queryLake } from './lake-query.ts';
 import { tableLines } from './table.ts';
-import { inTemporaryFolder } from './temporary-folder.ts';
 
 /** 0 good, 1 a finding or failed work, 2 wrong use. */
 export const EXIT = { good: 0, finding: 1, failed: 1, wrongUse: 2 } as const;
@@ -16,7 +19,7 @@ export interface Terminal {
   note(text: string): void;
 }
 
-const MIB = 1024 * 1024;
+const GROUP = groupNamed('archiver');
 
 /** Runs one `lake …` command line (without node and script). Resolves with the exit code; errors are one sentence. */
 export async function lakeCommand(argv: readonly string[], terminal: Terminal): Promise<number> {
@@ -30,8 +33,26 @@ export async function lakeCommand(argv: readonly string[], terminal: Terminal): 
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.good : EXIT.wrongUse;
     terminal.note(`${error instanceof ConfigError ? error.lines.join('\n') : error instanceof Error ? error.message : String(error)}\n`);
-    return error instanceof ConfigError ? EXIT.wrongUse : EXIT.failed;
+    return error instanceof ConfigError || error instanceof QueryFault ? EXIT.wrongUse : EXIT.failed;
   }
+}
+
+interface AuditFlags {
+  readonly json?: boolean;
+  readonly kafka: boolean;
+}
+
+interface QueryFlags {
+  readonly json?: boolean;
+  readonly from?: number;
+  readonly to?: number;
+}
+
+/** An option's instant, in ms since 1970. */
+function instantMs(text: string): number {
+  const instant = parseInstant(text);
+  if (instant === undefined) throw new InvalidArgumentError('Give a time with its zone, like 2026-03-01T09:00:00Z.');
+  return instant.epochMs;
 }
 
 function buildProgram(terminal: Terminal, done: (code: number) => void): Command {
@@ -44,52 +65,58 @@ function buildProgram(terminal: Terminal, done: (code: number) => void): Command
   lake.action(() => lake.help({ error: true }));
   lake
     .command('audit')
-    .description('check that every partition is covered exactly once and each object is as its ledger entry says; exit code 1 when not')
+    .description(
+      'check that every offset is covered exactly once, that each object is as its ledger entry says, and how far the lake is behind Kafka; exit code 1 on a finding',
+    )
+    .option('--no-kafka', 'look at the lake alone (also where KAFKA_BOOTSTRAP_SERVERS is not set)')
     .addOption(json())
-    .action(async (options: { json?: boolean }) => done(await audit(options.json === true, terminal)));
+    .action(async (flags: AuditFlags) => done(await audit(flags, terminal)));
   lake
     .command('query')
-    .description('run SQL (DuckDB) over the view `events`: all objects of the lake, with `dt` and `hour` of arrival')
+    .description('run SQL (DuckDB) over the view `events`: the objects of the lake, with `dt` and `hour` of arrival')
     .argument('<sql>', 'one statement, like: SELECT service, count(*) FROM events GROUP BY service')
+    .addOption(
+      new Option('--from <time>', 'only what arrived at this time or later; objects of earlier hours are not fetched').argParser(instantMs),
+    )
+    .addOption(new Option('--to <time>', 'only what arrived before this time; objects of later hours are not fetched').argParser(instantMs))
     .addOption(json())
-    .action(async (sql: string, options: { json?: boolean }) => {
-      await query(sql, options.json === true, terminal);
+    .action(async (sql: string, flags: QueryFlags) => {
+      await query(sql, flags, terminal);
       done(EXIT.good);
     });
   return program;
 }
 
-async function audit(json: boolean, terminal: Terminal): Promise<number> {
-  return await withStore(async (store, layout) => {
-    const report = await auditLake(new Ledger(store, layout));
+async function audit(flags: AuditFlags, terminal: Terminal): Promise<number> {
+  const config = readAuditConfig();
+  return await withStore(config.s3, async (store) => {
+    const layout = lakeLayout(config.s3);
+    const report = await auditOf(new Ledger(store, layout), flags.kafka ? config.kafka : 'not wanted');
     const lines = auditLines(report, `${store.name}/${layout.prefix}`);
-    terminal.out(json ? `${JSON.stringify({ clean: report.findings.length === 0, ...report })}\n` : `${lines.join('\n')}\n`);
-    return report.findings.length === 0 ? EXIT.good : EXIT.finding;
+    terminal.out(flags.json === true ? `${JSON.stringify({ clean: report.verdict === 'clean', ...report })}\n` : `${lines.join('\n')}\n`);
+    return report.verdict === 'findings' ? EXIT.finding : EXIT.good;
   });
 }
 
-async function query(sql: string, json: boolean, terminal: Terminal): Promise<void> {
-  await withStore(async (store, layout) => {
-    const objects = await listDataObjects(store, layout);
-    const bytes = objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-    terminal.note(`fetching ${objects.length} ${objects.length === 1 ? 'object' : 'objects'}, ${(bytes / MIB).toFixed(1)} MiB\n`);
-    const result = await inTemporaryFolder(async (folder) => {
-      const database = await Database.open({ threads: 2, tempFolder: folder });
-      try {
-        return await queryFiles(database, await fetchObjects(store, objects, folder), sql);
-      } finally {
-        database.close();
-      }
-    });
-    terminal.out(json ? `${JSON.stringify(result)}\n` : `${tableLines(result).join('\n')}\n`);
-  });
+async function auditOf(ledger: Ledger, kafka: KafkaConfig | 'not wanted' | undefined): Promise<LakeAudit> {
+  if (kafka === 'not wanted') return await auditLakeAlone(ledger, '--no-kafka');
+  if (kafka === undefined) return await auditLakeAlone(ledger, 'KAFKA_BOOTSTRAP_SERVERS is not set');
+  const options = { topics: streams[STREAM] ?? [], allowedDelayMs: GROUP.allowedDelayMs, nowMs: Date.now };
+  return await withKafka({ ...kafka, clientId: 'tailrace-lake' }, GROUP.name, (extents) => auditLakeAndKafka(ledger, extents, options));
 }
 
-async function withStore<T>(work: (store: S3Store, layout: ReturnType<typeof lakeLayout>) => Promise<T>): Promise<T> {
+async function query(sql: string, { from, to, json }: QueryFlags, terminal: Terminal): Promise<void> {
   const config = readLakeConfig();
-  const store = new S3Store(config.s3);
+  if (from !== undefined && to !== undefined && from >= to) throw new QueryFault('The window is empty: --from must be earlier than --to.');
+  const window: TimeWindow = { fromMs: from, toMs: to };
+  const result = await withStore(config.s3, (store) => queryLake(store, lakeLayout(config.s3), sql, window, terminal.note));
+  terminal.out(json === true ? `${JSON.stringify(result)}\n` : `${tableLines(result).join('\n')}\n`);
+}
+
+async function withStore<T>(s3: S3Config, work: (store: S3Store) => Promise<T>): Promise<T> {
+  const store = new S3Store(s3);
   try {
-    return await work(store, lakeLayout(config.s3));
+    return await work(store);
   } finally {
     store.close();
   }

@@ -6,7 +6,19 @@ import type { ChainId, OffsetRange } from './records.ts';
 
 /** Something that is not as the ledger and the design say. */
 export interface Finding extends ChainId, OffsetRange {
-  readonly kind: 'gap' | 'overlap' | 'missing-object' | 'damaged-object' | 'damaged-entry' | 'unclaimed-object';
+  readonly kind:
+    | 'gap'
+    | 'overlap'
+    | 'missing-object'
+    | 'damaged-object'
+    | 'damaged-entry'
+    | 'unclaimed-object'
+    /** Kafka no longer holds them, and the lake does not yet: no archiver can bring them any more. */
+    | 'expired'
+    /** The log ends below the chain: what Kafka writes there next would be taken for archived. */
+    | 'truncated'
+    /** They wait in Kafka for longer than the archiver is allowed. */
+    | 'late';
   readonly detail: string;
 }
 

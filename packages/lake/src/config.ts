@@ -5,3 +5,6 @@
 export function silenceNodeVersionWarning(): void {
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
 }
+
+/** Set by who wants the generated page written instead of compared. */
+export const updateDocs = process.env.UPDATE_DOCS === '1';

@@ -1,4 +1,4 @@
-export { type AuditReport, auditLake } from './audit.ts';
+export { type AuditReport, auditLake, type Finding, type PartitionReport } from './audit.ts';
 export {
   extendChain,
   type LogRange,
@@ -8,6 +8,8 @@ export {
   type Repair,
   type RepairPorts,
 } from './claims.ts';
+export { compareWithLogs, type LogComparison, type LogExtent, type LogReport, truncations } from './compare-log.ts';
+export { fetchObjects, listDataObjects, type TimeWindow } from './data-objects.ts';
 export { Database } from './duckdb.ts';
 export { FileDamage, readFooter } from './footer.ts';
 export { Ledger } from './ledger.ts';
@@ -17,7 +19,9 @@ export { dataKey, type LakeLayout } from './object-names.ts';
 export { type ObjectStore, StoreError, storeBuffer } from './object-store.ts';
 export { readParquet } from './parquet-reader.ts';
 export { PutIfAbsentIgnored, provePutIfAbsent } from './prove-put-if-absent.ts';
-export { fetchObjects, listDataObjects, type QueryResult, queryFiles } from './query.ts';
+export { LakeQuery, type QueryResult } from './query.ts';
+export { QueryFault } from './query-fault.ts';
 export { type ChainId, chainText, type LakeRecord, type OffsetRange } from './records.ts';
 export { RowFile } from './row-file.ts';
 export { S3Store } from './s3-store.ts';
+export type { InParts } from './write-in-parts.ts';

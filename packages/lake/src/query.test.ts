@@ -1,37 +1,66 @@
-import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { fetchObjects, listDataObjects, type TimeWindow } from './data-objects.ts';
 import { Database } from './duckdb.ts';
 import { dataKey, type LakeLayout } from './object-names.ts';
-import { fetchObjects, listDataObjects, queryFiles } from './query.ts';
+import { LakeQuery, type QueryResult } from './query.ts';
+import { QueryFault } from './query-fault.ts';
 import { CHAIN, inFolder, MemoryStore, recordAt, writeRecords } from './testing/index.ts';
 
 const LAKE: LakeLayout = { prefix: 'p', stream: 'service-events' };
+const HOUR_MS = 3_600_000;
 const NINE = Date.UTC(2026, 0, 2, 9);
 
-let database: Database;
-beforeAll(async () => {
-  database = await Database.open();
-});
-afterAll(() => database.close());
+/** A database that one query has for itself: it stays locked. */
+async function withDatabase<T>(work: (database: Database) => Promise<T>): Promise<T> {
+  const database = await Database.open();
+  try {
+    return await work(database);
+  } finally {
+    database.close();
+  }
+}
 
-/** Runs SQL over a lake of two objects, an upload that goes on, and what else lies in a bucket. */
-async function ask(sql: string) {
+/** Opens the SQL over an empty lake, as before any object is fetched. */
+async function check(sql: string): Promise<void> {
+  await inFolder(async (folder) =>
+    withDatabase(async (database) => {
+      (await LakeQuery.open(database, sql, { folder })).close();
+    }),
+  );
+}
+
+/** A lake of two objects, an upload that goes on, and what else lies in a bucket. */
+async function filledStore(folder: string): Promise<MemoryStore> {
+  const store = new MemoryStore();
+  for (const [name, first, timestampMs] of [
+    ['a', 0, NINE],
+    ['b', 3, NINE + HOUR_MS],
+  ] as const) {
+    const records = [0, 1, 2].map((i) =>
+      recordAt(first + i, i === 2 ? 'not json' : `{"service":"s${i}","bytes":9007199254740991}`, { timestampMs: timestampMs + i }),
+    );
+    const { path } = await withDatabase((database) => writeRecords(database, folder, records, name));
+    await store.putIfAbsent(dataKey(LAKE, CHAIN, first, timestampMs), await readFile(path));
+  }
+  await store.putIfAbsent(`${dataKey(LAKE, CHAIN, 6, NINE)}-4b2f`, Buffer.from('half an upload'));
+  await store.putIfAbsent('p/_ledger/x', Buffer.from('{}'));
+  return store;
+}
+
+async function ask(sql: string, window: TimeWindow = {}): Promise<QueryResult> {
   return await inFolder(async (folder) => {
-    const store = new MemoryStore();
-    for (const [name, first, timestampMs] of [
-      ['a', 0, NINE],
-      ['b', 3, NINE + 3_600_000],
-    ] as const) {
-      const records = [0, 1, 2].map((i) =>
-        recordAt(first + i, i === 2 ? 'not json' : `{"service":"s${i}","bytes":9007199254740991}`, { timestampMs }),
-      );
-      const { path } = await writeRecords(database, folder, records, name);
-      await store.putIfAbsent(dataKey(LAKE, CHAIN, first, timestampMs), await readFile(path));
-    }
-    await store.putIfAbsent(`${dataKey(LAKE, CHAIN, 6, NINE)}-4b2f`, Buffer.from('half an upload'));
-    await store.putIfAbsent('p/_ledger/x', Buffer.from('{}'));
-    const files = await fetchObjects(store, await listDataObjects(store, LAKE), `${folder}/fetched`);
-    return await queryFiles(database, files, sql);
+    const store = await filledStore(folder);
+    const fetched = join(folder, 'fetched');
+    return await withDatabase(async (database) => {
+      const query = await LakeQuery.open(database, sql, { folder: fetched });
+      try {
+        return await query.run(await fetchObjects(store, await listDataObjects(store, LAKE, window), fetched), window);
+      } finally {
+        query.close();
+      }
+    });
   });
 }
 
@@ -54,11 +83,117 @@ describe('a query over the lake', () => {
     expect(rows).toEqual([{ exact: 9007199254740991, wide: '36028797018963964' }]);
   });
 
-  it('works on an empty lake, and passes on what DuckDB says about wrong SQL', async () => {
-    expect(await queryFiles(database, [], 'SELECT count(*) AS n, max(hour) AS h FROM events WHERE status_code > 499')).toEqual({
-      columns: ['n', 'h'],
-      rows: [{ n: 0, h: null }],
+  it('has the same columns in the same order on an empty lake', async () => {
+    const names = 'SELECT * FROM events LIMIT 0';
+    const empty = await inFolder((folder) =>
+      withDatabase(async (database) => await (await LakeQuery.open(database, names, { folder })).run([])),
+    );
+    expect((await ask(names)).columns).toEqual(empty.columns);
+    expect(empty.columns.slice(-3)).toEqual(['value', 'dt', 'hour']);
+  });
+
+  it('says in one sentence what fails at a row', async () => {
+    await expect(ask('SELECT service::INTEGER FROM events')).rejects.toThrow(/^Conversion error \(line 1, column \d+\): [^\n]+$/);
+  });
+});
+
+describe('a window of arrival', () => {
+  it.each<[string, TimeWindow, number, number]>([
+    ['open', {}, 2, 6],
+    ['from inside an hour', { fromMs: NINE + 1 }, 2, 5],
+    ['from the next hour', { fromMs: NINE + HOUR_MS }, 1, 3],
+    ['up to an hour', { toMs: NINE + HOUR_MS }, 1, 3],
+    ['up to inside an hour', { toMs: NINE + HOUR_MS + 1 }, 2, 4],
+    ['inside one hour', { fromMs: NINE + 1, toMs: NINE + 2 }, 1, 1],
+    ['behind everything', { fromMs: NINE + 2 * HOUR_MS }, 0, 0],
+    ['before everything', { toMs: NINE }, 0, 0],
+  ])('%s: only the objects of its hours are listed, only its rows are seen', async (_, window, objects, rows) => {
+    await inFolder(async (folder) => expect(await listDataObjects(await filledStore(folder), LAKE, window)).toHaveLength(objects));
+    expect((await ask('SELECT count(*) AS n FROM events', window)).rows).toEqual([{ n: rows }]);
+  });
+});
+
+describe('wrong SQL is told before anything is fetched, in one sentence', () => {
+  it.each([
+    ['', 'The SQL is empty'],
+    ['  \n ', 'The SQL is empty'],
+    ['-- only a comment', 'The SQL is empty'],
+    [';', 'The SQL is empty'],
+    ['SELECT 1; SELECT 2', 'The SQL holds 2 statements'],
+    ['SELEC 1', 'Parser error (line 1, column 1): syntax error at or near "SELEC"'],
+    ['SELECT count(*)\nFROM evnts', 'Catalog error (line 2, column 6): Table with name evnts does not exist! Did you mean "events"?'],
+    ['SELECT nothing FROM events', 'Binder error (line 1, column 8): Referenced column "nothing" not found'],
+    [`SELECT 'é', nothing FROM events`, 'Binder error (line 1, column 13): '],
+    ['SELECT $1', 'The SQL has parameters'],
+  ])('%j', async (sql, sentence) => {
+    const fault: unknown = await check(sql).catch((error: unknown) => error);
+    expect(fault).toBeInstanceOf(QueryFault);
+    expect(String(fault)).toContain(sentence);
+    expect(String(fault)).not.toContain('\n');
+  });
+
+  it.each(['SELECT 1;', 'FROM events', 'DESCRIBE events', 'SUMMARIZE events', 'WITH a AS (SELECT 1) SELECT * FROM a'])(
+    '%j is one statement that reads',
+    async (sql) => {
+      await check(sql);
+    },
+  );
+});
+
+describe('the SQL reaches nothing but the lake', () => {
+  it.each([
+    `COPY (SELECT 1) TO 'OUTSIDE'`,
+    `COPY (SELECT 1) TO 'INSIDE/a.csv'`,
+    `EXPLAIN ANALYZE COPY (SELECT 1) TO 'INSIDE/a.csv'`,
+    `ATTACH 'OUTSIDE'`,
+    `SELECT * FROM read_csv('OUTSIDE')`,
+    `SELECT * FROM read_text('INSIDE/../outside')`,
+    `SELECT * FROM 'OUTSIDE'`,
+    `SELECT * FROM glob('OUTSIDE*')`,
+    `SELECT * FROM sniff_csv('OUTSIDE')`,
+    `SELECT * FROM query('SELECT * FROM read_text(''OUTSIDE'')')`,
+    `SELECT * FROM read_parquet('https://127.0.0.1:9/x.parquet')`,
+    `SELECT * FROM read_parquet('s3://bucket/x.parquet')`,
+    'INSTALL httpfs',
+    'LOAD httpfs',
+    'SET lock_configuration = false',
+    'SET enable_external_access = true',
+    'RESET enable_external_access',
+    `PRAGMA memory_limit = '1GB'`,
+    'CREATE TABLE more AS SELECT 1',
+    'CREATE SECRET (TYPE s3)',
+    'DROP VIEW events',
+    `EXPORT DATABASE 'OUTSIDE'`,
+    'CALL duckdb_settings()',
+  ])('%s', async (sql) => {
+    await inFolder(async (folder) => {
+      const inside = join(folder, 'inside');
+      await mkdir(inside);
+      await writeFile(join(folder, 'outside'), 'secret');
+      const text = sql.replaceAll('OUTSIDE', join(folder, 'outside')).replaceAll('INSIDE', inside);
+      await withDatabase(async (database) => {
+        const run = async (): Promise<unknown> => await (await LakeQuery.open(database, text, { folder: inside })).run([]);
+        await expect(run()).rejects.toThrow(/^[^\n]+$/);
+      });
+      expect(await readdir(folder, { recursive: true })).toEqual(['inside', 'outside']);
     });
-    await expect(queryFiles(database, [], 'SELECT nothing FROM events')).rejects.toThrow('nothing');
+  });
+});
+
+it('a fetch that fails ends after the others, and begins no further one', async () => {
+  await inFolder(async (folder) => {
+    let begun = 0;
+    let open = 0;
+    const store = new MemoryStore(async (operation, key) => {
+      if (operation !== 'get') return;
+      begun++;
+      if (key.endsWith('0')) throw new Error('the store is away');
+      open++;
+    });
+    for (let i = 0; i < 10; i++) await store.putIfAbsent(`x/${i}`, Buffer.from('body'));
+    const objects = Array.from({ length: 10 }, (_, i) => ({ key: `x/${i}`, sizeBytes: 4 }));
+    await expect(fetchObjects(store, objects, folder)).rejects.toThrow('the store is away');
+    expect(begun).toBe(4);
+    expect(await readdir(join(folder, 'x'))).toHaveLength(open);
   });
 });

@@ -1,49 +1,46 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { DuckDBTypeId } from '@duckdb/node-api';
+import {
+  type DuckDBConnection,
+  type DuckDBExtractedStatements,
+  type DuckDBPreparedStatement,
+  DuckDBTypeId,
+  StatementType,
+} from '@duckdb/node-api';
 import { parquetColumns } from '@tailrace/events';
 import { recordColumns } from './columns.ts';
+import type { TimeWindow } from './data-objects.ts';
 import { type Database, sqlName, sqlText } from './duckdb.ts';
-import { dataPrefix, type LakeLayout, parseDataKey } from './object-names.ts';
-import { type ListedObject, type ObjectStore, StoreError } from './object-store.ts';
 import { restoredValueSql } from './parquet-reader.ts';
+import { QueryFault, queryErrorText } from './query-fault.ts';
 
 export interface QueryResult {
   readonly columns: readonly string[];
   readonly rows: readonly Readonly<Record<string, unknown>>[];
 }
 
-const FETCHES_AT_ONCE = 4;
+/** What `events` has beside a file's own columns: the folders' names. */
+export const FOLDER_COLUMNS = ['dt', 'hour'] as const;
 
-/** The data objects of a lake. A listing may also show uploads that still go on, under longer names: those are no data. */
-export async function listDataObjects(store: ObjectStore, lake: LakeLayout): Promise<readonly ListedObject[]> {
-  const objects: ListedObject[] = [];
-  for await (const object of store.list(dataPrefix(lake))) if (parseDataKey(lake, object.key) !== undefined) objects.push(object);
-  return objects;
+/** Every column with its type and without a row: a file of an earlier release that lacks one shows NULL there. */
+function noEventsSql(): string {
+  const columns = [...parquetColumns, ...recordColumns].map(({ name, duckdbType }) => `NULL::${duckdbType} AS ${sqlName(name)}`);
+  return `SELECT ${[...columns, ...FOLDER_COLUMNS.map((name) => `NULL::VARCHAR AS ${name}`)].join(', ')} WHERE false`;
 }
 
-/** Copies objects below `folder` under their keys, so that `dt=` and `hour=` stay folders. Returns the files' paths. */
-export async function fetchObjects(store: ObjectStore, objects: readonly ListedObject[], folder: string): Promise<readonly string[]> {
-  const waiting = [...objects];
-  const worker = async (): Promise<void> => {
-    for (let object = waiting.shift(); object !== undefined; object = waiting.shift()) {
-      const body = await store.get(object.key);
-      if (body === undefined) throw new StoreError(`${store.name} lists ${object.key}, and then has no such object.`);
-      const path = join(folder, object.key);
-      await mkdir(dirname(path), { recursive: true });
-      await writeFile(path, body);
-    }
-  };
-  await Promise.all(Array.from({ length: FETCHES_AT_ONCE }, worker));
-  return objects.map(({ key }) => join(folder, key));
+function windowSql({ fromMs, toMs }: TimeWindow): string {
+  const bounds = [
+    ...(fromMs === undefined ? [] : [`kafka_timestamp >= TIMESTAMPTZ ${sqlText(new Date(fromMs).toISOString())}`]),
+    ...(toMs === undefined ? [] : [`kafka_timestamp < TIMESTAMPTZ ${sqlText(new Date(toMs).toISOString())}`]),
+  ];
+  return bounds.length === 0 ? '' : ` WHERE ${bounds.join(' AND ')}`;
 }
 
 /** The view `events`: a file's columns, the day `dt` and `hour` of arrival, and in `value` always the original bytes. */
-function eventsViewSql(files: readonly string[]): string {
-  if (files.length > 0)
-    return `SELECT * REPLACE (${restoredValueSql(parquetColumns)} AS value) FROM read_parquet([${files.map(sqlText).join(', ')}], union_by_name = true, hive_partitioning = true, hive_types_autocast = false)`;
-  const columns = [...parquetColumns, ...recordColumns].map(({ name, duckdbType }) => `NULL::${duckdbType} AS ${sqlName(name)}`);
-  return `SELECT ${columns.join(', ')}, NULL::VARCHAR AS dt, NULL::VARCHAR AS hour WHERE false`;
+function eventsViewSql(files: readonly string[], window: TimeWindow): string {
+  const read =
+    files.length === 0
+      ? ''
+      : ` UNION ALL BY NAME SELECT * FROM read_parquet([${files.map(sqlText).join(', ')}], union_by_name = true, hive_partitioning = true, hive_types_autocast = false)`;
+  return `SELECT * REPLACE (${restoredValueSql(parquetColumns)} AS value) FROM (${noEventsSql()}${read})${windowSql(window)}`;
 }
 
 const WIDE_NUMBERS: ReadonlySet<DuckDBTypeId> = new Set([
@@ -58,16 +55,115 @@ function narrowed(value: unknown): unknown {
   return typeof value === 'string' && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
-/** Runs one SQL statement over lake files on disk, as the view `events`. Throws what DuckDB says about the statement. */
-export async function queryFiles(database: Database, files: readonly string[], sql: string): Promise<QueryResult> {
-  return await database.use(async (connection) => {
-    await connection.run(`CREATE TEMP VIEW events AS ${eventsViewSql(files)}`);
-    const reader = await connection.runAndReadAll(sql);
-    const columns = reader.deduplicatedColumnNames();
-    const wide = columns.map((_, i) => WIDE_NUMBERS.has(reader.columnTypeId(i)));
-    const rows = reader
-      .getRowsJson()
-      .map((row) => Object.fromEntries(columns.map((name, i) => [name, wide[i] === true ? narrowed(row[i]) : row[i]])));
-    return { columns, rows };
-  });
+const NO_STATEMENT = 'Error in native callback';
+const MIB = 1024 * 1024;
+
+export interface QueryOptions {
+  /** Below which the lake's files lie: the only ones that the SQL can reach. */
+  readonly folder: string;
+  /** What DuckDB may write where it spills. */
+  readonly maxSpillBytes?: number;
+}
+
+/**
+ * One SQL statement over lake files, checked before any file is there. The database is locked for it, for good: no other file, no
+ * network, no extension and no setting is within the SQL's reach, so that a statement from elsewhere can only read the lake.
+ */
+export class LakeQuery {
+  readonly #connection: DuckDBConnection;
+  readonly #sql: string;
+
+  private constructor(connection: DuckDBConnection, sql: string) {
+    this.#connection = connection;
+    this.#sql = sql;
+  }
+
+  /** Throws QueryFault unless `sql` is one statement that reads, and fits the columns of `events`. */
+  static async open(database: Database, sql: string, options: QueryOptions): Promise<LakeQuery> {
+    const connection = await database.connect();
+    try {
+      const query = new LakeQuery(connection, sql);
+      await query.#lock(options);
+      await query.#see([], {});
+      (await query.#prepare()).destroySync();
+      return query;
+    } catch (error) {
+      connection.closeSync();
+      throw error;
+    }
+  }
+
+  /** Runs it over the files, as the view `events` with the rows that arrived in the window. Rejects with one sentence of DuckDB's. */
+  async run(files: readonly string[], window: TimeWindow = {}): Promise<QueryResult> {
+    await this.#see(files, window);
+    const prepared = await this.#prepare();
+    try {
+      const reader = await prepared.runAndReadAll();
+      const columns = reader.deduplicatedColumnNames();
+      const wide = columns.map((_, i) => WIDE_NUMBERS.has(reader.columnTypeId(i)));
+      const rows = reader
+        .getRowsJson()
+        .map((row) => Object.fromEntries(columns.map((name, i) => [name, wide[i] === true ? narrowed(row[i]) : row[i]])));
+      return { columns, rows };
+    } catch (error) {
+      throw new Error(queryErrorText(error, this.#sql), { cause: error });
+    } finally {
+      prepared.destroySync();
+    }
+  }
+
+  close(): void {
+    this.#connection.closeSync();
+  }
+
+  async #lock({ folder, maxSpillBytes }: QueryOptions): Promise<void> {
+    const settings = [
+      'errors_as_json = true',
+      ...(maxSpillBytes === undefined
+        ? []
+        : [`max_temp_directory_size = ${sqlText(`${Math.max(1, Math.floor(maxSpillBytes / MIB))}MiB`)}`]),
+      `allowed_directories = [${sqlText(folder)}]`,
+      'enable_external_access = false',
+      // The last one: behind it nothing can be set any more, by the SQL neither.
+      'lock_configuration = true',
+    ];
+    for (const setting of settings) await this.#connection.run(`SET GLOBAL ${setting}`);
+  }
+
+  async #see(files: readonly string[], window: TimeWindow): Promise<void> {
+    await this.#connection.run(`CREATE OR REPLACE TEMP VIEW events AS ${eventsViewSql(files, window)}`);
+  }
+
+  async #statements(): Promise<DuckDBExtractedStatements> {
+    try {
+      return await this.#connection.extractStatements(this.#sql);
+    } catch (error) {
+      // DuckDB's client has no words for a text without a statement (empty, or only comments); every other fault has some.
+      if (!(error instanceof Error) || error.message !== NO_STATEMENT) throw error;
+      throw new QueryFault('The SQL is empty: give one statement, like SELECT count(*) FROM events.');
+    }
+  }
+
+  async #prepare(): Promise<DuckDBPreparedStatement> {
+    let prepared: DuckDBPreparedStatement;
+    try {
+      const statements = await this.#statements();
+      if (statements.count !== 1)
+        throw new QueryFault(`The SQL holds ${statements.count} statements, and one is run at a time: give each in a command of its own.`);
+      prepared = await statements.prepare(0);
+    } catch (error) {
+      throw error instanceof QueryFault ? error : new QueryFault(queryErrorText(error, this.#sql));
+    }
+    const fault = unfit(prepared);
+    if (fault === undefined) return prepared;
+    prepared.destroySync();
+    throw new QueryFault(fault);
+  }
+}
+
+/** Why a statement that binds is not run, or undefined. EXPLAIN ANALYZE would carry out what it explains, so it is none that reads. */
+function unfit({ statementType, parameterCount }: DuckDBPreparedStatement): string | undefined {
+  if (statementType !== StatementType.SELECT)
+    return `A query only reads, and this is ${StatementType[statementType] ?? 'something else'}: give a SELECT.`;
+  return parameterCount === 0 ? undefined : 'The SQL has parameters, and a command line has no values for them: write the values into it.';
 }

@@ -55,8 +55,12 @@ export interface CommandResult {
   readonly errors: string;
 }
 
-/** Runs one `lake …` command to its end. */
-export async function runLake(args: readonly string[], environment: Environment): Promise<CommandResult> {
+/** Runs one `lake …` command to its end. `noted` is told what it says on standard error meanwhile. */
+export async function runLake(
+  args: readonly string[],
+  environment: Environment,
+  noted: (text: string, child: ChildProcess) => void = () => {},
+): Promise<CommandResult> {
   const child = run('cli.ts', ['lake', ...args], environment);
   let out = '';
   let errors = '';
@@ -65,6 +69,7 @@ export async function runLake(args: readonly string[], environment: Environment)
   });
   child.stderr?.on('data', (text: Buffer) => {
     errors += text.toString();
+    noted(errors, child);
   });
   await once(child, 'close');
   return { code: child.exitCode, out, errors };

@@ -1,0 +1,119 @@
+import {
+  type ClusterAdmin,
+  connectAdmin,
+  createNativeConsumer,
+  type KafkaSettings,
+  partitionKey,
+  TopicIdentity,
+} from '@tailrace/kafka-kit';
+import { type ChainId, chainText, type LogExtent } from '@tailrace/lake';
+
+const LOOKUP_MS = 10_000;
+const POLL_MS = 500;
+const CLOSE_MS = 5_000;
+/** No further first record for so long: what is left holds none that can be read (only markers, or a transaction that is open). */
+const QUIET_MS = 5_000;
+const MAX_POLL_INTERVAL_MS = 300_000;
+
+/** What an audit asks of Kafka. It joins no group and commits nothing. */
+export interface KafkaExtents {
+  /** Every partition of those topics that exist, with its log up to the high watermark: what is acknowledged, also inside an open transaction. */
+  logs(topics: readonly string[]): Promise<readonly LogExtent[]>;
+  /** The broker time of the first record at or above each offset, by `chainText`; without those of which none came. */
+  firstTimes(positions: readonly (ChainId & { readonly first: number })[]): Promise<ReadonlyMap<string, number>>;
+}
+
+/** Kafka did not answer. One sentence that says what to do. */
+class KafkaAway extends Error {
+  constructor(servers: string, cause: unknown) {
+    super(`Kafka at ${servers} could not be asked (${reasons(cause)}): try again, or audit the lake alone with --no-kafka.`, { cause });
+    this.name = 'KafkaAway';
+  }
+}
+
+/** The clients put general words around the reason: what was said, from the outside in. */
+function reasons(fault: unknown): string {
+  const said = new Set<string>();
+  const collect = (each: unknown): void => {
+    if (!(each instanceof Error)) return;
+    said.add(each.message.split('\n')[0] ?? '');
+    if (each instanceof AggregateError) each.errors.forEach(collect);
+    collect(each.cause);
+  };
+  collect(fault);
+  said.delete('');
+  return said.size === 0 ? String(fault) : [...said].join(': ');
+}
+
+/** Asks Kafka while `work` runs. What Kafka does not answer rejects with one sentence. */
+export async function withKafka<T>(settings: KafkaSettings, group: string, work: (kafka: KafkaExtents) => Promise<T>): Promise<T> {
+  const asking = async <R>(ask: () => Promise<R>): Promise<R> => {
+    try {
+      return await ask();
+    } catch (fault) {
+      throw fault instanceof TopicChanging ? fault : new KafkaAway(settings.bootstrapServers, fault);
+    }
+  };
+  const admin = await asking(() => connectAdmin(settings));
+  const identity = new TopicIdentity(settings);
+  try {
+    return await work({
+      logs: (topics) => asking(() => logs(admin, identity, group, topics)),
+      firstTimes: (positions) => asking(() => firstTimes(settings, `${group}.audit`, positions)),
+    });
+  } finally {
+    identity.close();
+    await admin.close();
+  }
+}
+
+class TopicChanging extends Error {}
+
+async function logs(admin: ClusterAdmin, identity: TopicIdentity, group: string, topics: readonly string[]): Promise<readonly LogExtent[]> {
+  const extents: LogExtent[] = [];
+  for (const topic of topics) {
+    // First by the client that says at once when nobody listens.
+    const partitions = await admin.groupLag(group, [topic]);
+    if (partitions.length === 0) continue;
+    const incarnation = await identity.lookUp(topic, LOOKUP_MS);
+    if (incarnation === undefined) throw new TopicChanging(`The topic ${topic} was deleted while it was looked at: run the audit again.`);
+    // Once more under the id that is known now: what was asked before may have been an earlier topic's.
+    const again = await admin.groupLag(group, [topic]);
+    if ((await identity.lookUp(topic, LOOKUP_MS)) !== incarnation)
+      throw new TopicChanging(`The topic ${topic} was made anew while it was looked at: run the audit again.`);
+    extents.push(...again.map(({ partition, logStart, logEnd }) => ({ topic, incarnation, partition, logStart, logEnd })));
+  }
+  return extents;
+}
+
+async function firstTimes(
+  settings: KafkaSettings,
+  group: string,
+  positions: readonly (ChainId & { readonly first: number })[],
+): Promise<ReadonlyMap<string, number>> {
+  const times = new Map<string, number>();
+  if (positions.length === 0) return times;
+  const consumer = createNativeConsumer(settings, { group, protocol: { kind: 'consumer' }, maxPollIntervalMs: MAX_POLL_INTERVAL_MS });
+  try {
+    await consumer.connect([], {
+      rebalance: ({ kind, partitions }) => (kind === 'assigned' ? consumer.assign([]) : consumer.unassign(partitions)),
+      commit: () => {},
+      log: () => {},
+    });
+    const waited = new Map(positions.map((position) => [partitionKey(position), position]));
+    consumer.assign(positions.map(({ topic, partition, first }) => ({ topic, partition, nextToRead: first })));
+    let deliveredMs = performance.now();
+    while (waited.size > 0 && performance.now() - deliveredMs < QUIET_MS) {
+      const [record] = await consumer.poll(1, POLL_MS);
+      const position = record && waited.get(partitionKey(record));
+      if (record === undefined || position === undefined) continue;
+      times.set(chainText(position), record.timestampMs);
+      waited.delete(partitionKey(record));
+      consumer.unassign([{ topic: record.topic, partition: record.partition }]);
+      deliveredMs = performance.now();
+    }
+    return times;
+  } finally {
+    await consumer.close(CLOSE_MS);
+  }
+}
