@@ -1,3 +1,4 @@
+import { maxHeaderSize } from 'node:http';
 import type { Rejection, Rejections } from './intake/rejections.ts';
 
 /** Each answer of the gateway: its HTTP status, what it says, and after how many seconds (from, to) the post may be repeated. */
@@ -14,22 +15,32 @@ interface AnswerRow {
 export const ANSWERS = {
   accepted: { status: 200, message: 'Every event is kept.' },
   partly_accepted: { status: 207, message: 'The events that are not listed are kept. Mend the listed ones and post only these again.' },
-  bad_request: { status: 400, message: 'This is not an HTTP request that can be read.' },
+  bad_request: { status: 400, message: 'This is not an HTTP/1.1 request that can be read. Look at its request line, headers and framing.' },
+  missing_host: { status: 400, message: 'The request has no Host header, which HTTP/1.1 demands. Send one, like Host: localhost.' },
   empty_body: { status: 400, message: 'There is no event in the body.' },
   invalid_gzip: { status: 400, message: 'The body is not one whole gzip stream.' },
   invalid_json: {
     status: 400,
-    message: 'The body is not valid JSON in UTF-8. For one event per line, post it as application/x-ndjson.',
+    message: 'The body is not valid JSON, so nothing is kept. One event per line is posted as application/x-ndjson.',
   },
+  event_over_lines: { status: 400, message: 'A JSON document in the body goes over several lines, so nothing is kept.' },
   no_valid_event: { status: 400, message: 'No event is valid, so nothing is kept. Mend the listed ones and post again.' },
   not_found: { status: 404, message: 'Nothing is here. Events are posted to /v1/events.' },
   method_not_allowed: { status: 405, message: 'This path does not take that method.' },
-  request_timeout: { status: 408, message: 'The request did not arrive in time.' },
-  body_too_large: { status: 413, message: 'The body is too large, as sent or unpacked. Post fewer events at once.' },
-  too_many_events: { status: 413, message: 'There are too many events in the body. Post fewer at once.' },
-  events_too_large: { status: 413, message: 'Every event is too large, so nothing is kept.' },
+  request_timeout: {
+    status: 408,
+    message: 'The request did not arrive whole in its time (GATEWAY_REQUEST_TIMEOUT_MS). Post it again, smaller or over a faster way.',
+  },
+  body_too_large: { status: 413, message: 'The body is too large, so nothing is kept. Post fewer events at once.' },
+  too_many_events: { status: 413, message: 'There are too many events in the body, so nothing is kept. Post fewer at once.' },
+  events_too_large: { status: 413, message: 'Every event is too large, so nothing is kept. Make the events themselves smaller.' },
   unsupported_encoding: { status: 415, message: 'This content encoding is not understood. Post the body as it is, or with gzip.' },
-  headers_too_large: { status: 431, message: 'The headers of the request are too large.' },
+  undeclared_encoding: { status: 415, message: 'The body is packed, and no header says so.' },
+  expectation_failed: { status: 417, message: 'Only Expect: 100-continue is understood. Leave the Expect header out.' },
+  headers_too_large: {
+    status: 431,
+    message: `The request line and the headers have more than ${maxHeaderSize} bytes together. Send fewer or shorter ones.`,
+  },
   too_busy: {
     status: 429,
     message: 'Too much is in flight already. Nothing of this post is kept; post it again later.',

@@ -71,7 +71,8 @@ test('lines are never lost nor doubled: the counts add up and each valid line is
           return told;
         };
         const body = Buffer.from(lines.map(([{ text }, end]) => text + end).join(''));
-        const answered = await post(packed ? gzipSync(body) : body, packed ? { 'content-encoding': 'gzip' } : {}, publisher, pieceBytes);
+        const headers = { 'content-type': 'application/x-ndjson', ...(packed ? { 'content-encoding': 'gzip' } : {}) };
+        const answered = await post(packed ? gzipSync(body) : body, headers, publisher, pieceBytes);
         const wanted = lines.filter(([{ ok }]) => ok).map(([{ text }]) => text);
         expect(offered).toEqual(wanted);
         const count = (kind: string) => kinds.filter((told) => told === kind).length;
@@ -140,7 +141,7 @@ test('hostile bytes never give 500, never an error of the gateway itself, and no
         soup.map((body) => Buffer.concat([Buffer.from('['), body, Buffer.from(']')])),
         bytes.map((body) => gzipSync(body)),
       ),
-      header('application/json', 'text/plain', 'application/x-www-form-urlencoded'),
+      header('application/json', 'application/x-ndjson', 'text/plain', 'application/x-www-form-urlencoded'),
       header('gzip', 'identity', 'br'),
       header('5', '-1', 'NaN', '99999999999'),
       async (body, type, coding, length) => {
@@ -175,7 +176,7 @@ test.each(['0,', '{},', '[],', '"",', '\n', '[', '{"a":', '"\\'])(
       publisher: new FakePublisher(),
     };
     const body = Buffer.concat([Buffer.from('['), Buffer.alloc(8 * 1024 * 1024 - 2, unit), Buffer.from(']')]);
-    for (const type of ['application/json', 'text/plain']) {
+    for (const type of ['application/json', 'text/plain', 'application/x-ndjson']) {
       const begunMs = performance.now();
       const answered = await ingest(postOf(body, { 'content-type': type }, 65_536), options);
       expect([400, 413]).toContain(answered?.status);

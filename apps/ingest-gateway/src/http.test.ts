@@ -1,5 +1,6 @@
 import { createMetrics } from '@tailrace/service';
 import { afterEach, expect, test, vi } from 'vitest';
+import { ANSWERS, type AnswerBody, type AnswerCode } from './answers.ts';
 import { startGateway } from './server.ts';
 import { event, listeningGateway } from './testing/gateway.ts';
 import { postHead, RawConnection } from './testing/raw-http.ts';
@@ -56,6 +57,46 @@ test.each([
   connection.send(request);
   await connection.closed;
   expect(connection.received).toMatch(new RegExp(`^HTTP/1.1 ${status} .*"error":"${error}"`, 's'));
+});
+
+test.each([
+  [
+    '417',
+    'an expectation',
+    `POST /v1/events HTTP/1.1\r\nhost: a\r\nexpect: a-miracle\r\ncontent-length: ${good.length}\r\n\r\n${good}`,
+    'expectation_failed',
+  ],
+  ['400', 'no Host', 'POST /v1/events HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}', 'missing_host'],
+  ['400', 'no Host, of a probe', 'GET /livez HTTP/1.1\r\n\r\n', 'missing_host'],
+  ['400', 'no Host, of an unknown path', 'GET /x HTTP/1.1\r\n\r\n', 'missing_host'],
+  ['400', 'a method that HTTP has not', 'MEND /v1/events HTTP/1.1\r\nhost: a\r\n\r\n', 'bad_request'],
+  ['400', 'a coding that does not end in chunked', 'POST /v1/events HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip\r\n\r\n', 'bad_request'],
+  ['400', 'a chunk without size', 'POST /v1/events HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n', 'bad_request'],
+  ['400', 'HTTP/2 without asking', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'bad_request'],
+  ['405', 'a proxy’s method', 'CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n', 'method_not_allowed'],
+  ['405', 'a method of others', 'PROPFIND /v1/events HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n', 'method_not_allowed'],
+  [
+    '405',
+    'an upgrade',
+    'GET /v1/events HTTP/1.1\r\nhost: a\r\nconnection: upgrade, close\r\nupgrade: websocket\r\n\r\n',
+    'method_not_allowed',
+  ],
+])('%s in our own form where Node would answer by itself or not at all: %s', async (status, _, request, error) => {
+  const { connection, publisher } = await started();
+  connection.send(request);
+  await connection.closed;
+  const [head = '', body = ''] = connection.received.split('\r\n\r\n');
+  expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} .*content-type: application/json`, 'is'));
+  const told: AnswerBody = JSON.parse(body.slice(body.indexOf('{'), body.lastIndexOf('}') + 1));
+  expect(told).toEqual({ error, message: expect.stringContaining(ANSWERS[error as AnswerCode].message) });
+  expect(publisher.published).toEqual([]);
+});
+
+test('HTTP/1.0 demands no Host', async () => {
+  const { connection } = await started();
+  connection.send(`POST /v1/events HTTP/1.0\r\ncontent-length: ${good.length}\r\n\r\n${good}`);
+  await connection.closed;
+  expect(connection.received).toMatch(/^HTTP\/1.1 200 .*{"accepted":1}/s);
 });
 
 test('413 is read by a client that first sends all of its large body', async () => {

@@ -3,8 +3,8 @@ import type { Readable } from 'node:stream';
 import type { Published, Publisher } from '@tailrace/kafka-kit';
 import type { Logger } from '@tailrace/service';
 import type { ByteBudget, Share } from './admission/budget.ts';
-import { ClientGone, readBody } from './admission/read-body.ts';
-import { codingOf, unpackGzip } from './admission/unpack.ts';
+import { ClientGone, readBody, sentTooLarge } from './admission/read-body.ts';
+import { codingOf, refusePacked, unpackGzip } from './admission/unpack.ts';
 import { type Answer, type AnswerCode, answer, answerFor, type Fates, Refusal } from './answers.ts';
 import { type BodyFormat, bodyFormatOf } from './intake/body-format.ts';
 import { type EventLimits, type Intake, readEvents } from './intake/read-events.ts';
@@ -55,7 +55,7 @@ async function take(post: Post, share: Share, options: IngestOptions): Promise<A
   const intake = await readEvents(body, format, options);
   const fates = await publish(intake, endsAtMs, options);
   options.metrics.read(intake);
-  return answerFor(fates, hintFor(format, intake));
+  return answerFor(fates, hintFor(format, intake, options));
 }
 
 /** The unpacked body; while this post lasts its bytes count against the budget. */
@@ -64,13 +64,17 @@ async function bodyOf(post: Post, share: Share, { budget, maxBodyBytes, metrics,
   const closed = closedBecause();
   if (closed !== undefined) throw new Refusal(answer(closed));
   const announcedBytes = Number(post.headers['content-length'] ?? 0);
-  if (announcedBytes > maxBodyBytes) throw new Refusal(answer('body_too_large', `It may have ${maxBodyBytes} bytes.`));
+  if (announcedBytes > maxBodyBytes) throw sentTooLarge(maxBodyBytes);
   if (!budget.hasRoomFor(announcedBytes)) throw new Refusal(answer('too_busy'));
   const sent = await readBody(post, maxBodyBytes, share);
   metrics.received(sent.length);
   if (sent.length === 0) throw new Refusal(answer('empty_body'));
-  if (coding === 'identity') return sent;
+  if (coding === 'identity') {
+    refusePacked(sent, coding);
+    return sent;
+  }
   const unpacked = await unpackGzip(sent, maxBodyBytes);
+  refusePacked(unpacked, coding);
   if (!share.take(unpacked.length)) throw new Refusal(answer('too_busy'));
   return unpacked;
 }
@@ -98,15 +102,20 @@ async function publish({ records, lines, bytes, rejections }: Intake, endsAtMs: 
   return { accepted: counts.acknowledged, withdrawn: counts.withdrawn, unknown: counts.unknown, rejections };
 }
 
-/** A body that was not understood at all is often in another format than its type says. */
-function hintFor(format: BodyFormat, { rejections }: Intake): string | undefined {
-  if (!rejections.listed.some(({ field }) => field === null)) return undefined;
+/** What to do about a post of which nothing was kept: the limit that was met, or the format that the body was not in. */
+function hintFor(format: BodyFormat, { rejections, layout }: Intake, { maxEventBytes }: IngestOptions): string | undefined {
+  if (rejections.tooLarge === rejections.count) return `An event may have ${maxEventBytes} bytes (GATEWAY_MAX_EVENT_BYTES).`;
+  if (rejections.unreadable === 0) return undefined;
+  if (layout !== 'lines') {
+    if (format === 'json') return 'Post one event per line as application/x-ndjson.';
+    return layout === 'array' ? 'It begins with "[", so it was read as one JSON array of events.' : undefined;
+  }
   switch (format) {
-    case 'ndjson':
-      return 'One event stands on one line; post a JSON array as application/json.';
-    case 'json':
-      return 'Post one event per line as application/x-ndjson.';
     case 'form':
       return 'One event stands on one line; with curl use --data-binary, because -d takes the line ends away.';
+    case 'ndjson':
+      return 'One event stands on one line; post a JSON array as application/json.';
+    default:
+      return 'One event stands on one line, or the body is one JSON array or object.';
   }
 }

@@ -61,6 +61,30 @@ test('topics that are not as declared are no outage', async () => {
   expect(link.closedBecause()).toBe('kafka_unavailable');
 });
 
+test.each(['connect', 'checkTopics'] as const)('a stop ends the step %s of the first connect, which told no outage', async (step) => {
+  let begun: () => void = () => undefined;
+  const reached = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const steps: Partial<LinkSteps> = {
+    connect: (signal) =>
+      new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('given up')));
+        begun();
+      }),
+    checkTopics: () => {
+      begun();
+      return new Promise(() => undefined); // As a broker that never answers.
+    },
+  };
+  const { link, stop } = linkWith({ [step]: steps[step] });
+  const opening = link.open(stop.signal);
+  await reached;
+  stop.abort();
+  await Promise.all([opening, link.close(0)]);
+  expect(link.check().sentence).toBe('Kafka was not reached yet.');
+});
+
 test('a stop ends the waiting, and closing waits for the attempt that is under way and closes what it gave', async () => {
   let connected: () => void = () => undefined;
   let closed = false;

@@ -4,8 +4,8 @@ import type { Check, Logger } from '@tailrace/service';
 import type { AnswerCode } from './answers.ts';
 
 export interface LinkSteps {
-  /** Rejects while the cluster can not be reached. */
-  connect(): Promise<Publisher>;
+  /** Rejects while the cluster can not be reached, and soon after the signal. */
+  connect(signal: AbortSignal): Promise<Publisher>;
   /** Rejects with ContractError when the topics are not as declared, otherwise while the cluster can not be reached. */
   checkTopics(): Promise<void>;
 }
@@ -42,13 +42,14 @@ export class KafkaLink {
     let lastFault: string | undefined;
     for (let attempt = 0; !signal.aborted; attempt++) {
       try {
-        const publisher = this.#state.publisher ?? (await this.#steps.connect());
+        const publisher = this.#state.publisher ?? (await this.#steps.connect(signal));
         this.#state = { kind: 'opening', publisher, lastFault };
-        await this.#steps.checkTopics();
+        await unlessStopped(this.#steps.checkTopics(), signal);
         this.#state = { kind: 'open', publisher };
         return;
       } catch (fault) {
         if (fault instanceof ContractError) throw fault;
+        if (signal.aborted) return; // The stop ended the attempt: that is no outage.
         // An outage: it is told here and in the readiness check, and tried again.
         lastFault = fault instanceof Error ? fault.message : String(fault);
         this.#state = { kind: 'opening', publisher: this.#state.publisher, lastFault };
@@ -82,10 +83,25 @@ export class KafkaLink {
     return publisher.publish(records, options);
   }
 
-  /** After the signal. Waits for an attempt to connect that is under way: the client can not break it off, and exit() waits for it too. */
+  /** After the signal. Waits until the attempt to connect that is under way was given up: exit() would wait for it too. */
   async close(limitMs: number): Promise<void> {
     const begunMs = performance.now();
     await this.#opening;
     await this.#state.publisher?.close(Math.max(0, limitMs - (performance.now() - begunMs)));
+  }
+}
+
+/** The step, or a rejection at the stop: a look at the topics may wait for a broker for longer than a stop may take. */
+async function unlessStopped(step: Promise<void>, signal: AbortSignal): Promise<void> {
+  let stopped: (() => void) | undefined;
+  const stop = new Promise<never>((_, reject) => {
+    stopped = () => reject(new Error('the gateway is stopping'));
+    if (signal.aborted) stopped();
+    else signal.addEventListener('abort', stopped);
+  });
+  try {
+    await Promise.race([step, stop]);
+  } finally {
+    if (stopped !== undefined) signal.removeEventListener('abort', stopped);
   }
 }

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { SERVICE_EVENTS_TOPIC, topicsFor } from '@tailrace/events';
@@ -109,6 +110,21 @@ test('a gateway that can not reach Kafka answers 503 with Retry-After at once, i
   expect(await readiness.text()).toContain('Kafka was not reached yet');
   gateway.child.kill('SIGTERM');
   expect(await gateway.exit()).toBe(0);
+});
+
+test.each(['refuses', 'is silent'])('a stop during the first connect to a Kafka that %s takes no longer than 2 s', async (how) => {
+  const silent = createServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const port = how === 'refuses' ? 1 : (silent.address() as AddressInfo).port;
+  const connected = once(silent, 'connection');
+  const gateway = run({ KAFKA_BOOTSTRAP_SERVERS: `127.0.0.1:${port}` });
+  if (how === 'is silent') await connected;
+  await gateway.url('gateway');
+  const begunMs = performance.now();
+  gateway.child.kill('SIGTERM');
+  expect(await gateway.exit()).toBe(0);
+  expect(performance.now() - begunMs).toBeLessThan(2_000);
+  silent.close();
 });
 
 test('topics that are not as declared stop the gateway with one sentence that names the command', async () => {

@@ -20,7 +20,7 @@ await runService({
       () =>
         new KafkaLink(
           {
-            connect: () => connectPublisher(settings, { producers: PRODUCERS, maxInFlightBytes, log: kafkaLog(log) }),
+            connect: (stop) => connectPublisher(settings, { producers: PRODUCERS, maxInFlightBytes, log: kafkaLog(log), signal: stop }),
             checkTopics: () => checkTopics(settings, topics, config.service.contract, (sentence) => log.warn(sentence)),
           },
           { maxInFlightBytes, log },

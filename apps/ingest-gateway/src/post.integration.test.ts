@@ -1,11 +1,15 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { generateEvents, partitionForKey } from '@tailrace/events';
 import { connectPublisher, type Publisher } from '@tailrace/kafka-kit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AnswerBody } from './answers.ts';
+import { CURL_EXAMPLES, EXAMPLE_URL } from './http-page.ts';
 import { type Gateway, startGateway } from './server.ts';
 import { event, gatewayParts } from './testing/gateway.ts';
 import { makeTopic, readTopic, testCluster, withAdmin } from './testing/kafka.ts';
@@ -60,7 +64,7 @@ function oddEvents(mark: string, count: number): string[] {
 
 async function valuesIn(of: string, mark: string): Promise<string[]> {
   const values = (await readTopic(settings, of)).map(({ value }) => value?.toString() ?? '');
-  return values.filter((value) => value.includes(`"mark":"${mark}"`));
+  return values.filter((value) => value.replace('"mark": ', '"mark":').includes(`"mark":"${mark}"`));
 }
 
 test('what was accepted is in Kafka byte for byte, keyed by customer, in order per key, with its headers', async () => {
@@ -112,6 +116,68 @@ for body, headers in ((gzip.compress(b'\\n'.join(lines[:10])), {'Content-Encodin
 `;
   expect(await runClient('python3', ['-c', program], lines.join('\n'))).toBe('200 {"accepted":10}\n200 {"accepted":10}\n');
   expect((await valuesIn(topic, 'python')).toSorted()).toEqual(lines.toSorted());
+});
+
+/** Documents over several lines, as people keep them in files. */
+const indented = (lines: readonly string[]) =>
+  JSON.stringify(
+    lines.map((line) => JSON.parse(line)),
+    null,
+    2,
+  );
+
+test.skipIf(!has('curl'))(
+  'curl without a type: an array and an object, on one line and indented; -d; packed without its header',
+  async () => {
+    const lines = oddEvents('curl-json', 12).map((line) => line.replace('12345678901234567890', '1'));
+    const url = `${gateway.url}/v1/events`;
+    const args = ['-sS', '-w', ' %{http_code}', url];
+    const binary = [...args, '--data-binary', '@-'];
+    expect(await runClient('curl', binary, `[${lines.slice(0, 3)}]`)).toBe('{"accepted":3}\n 200');
+    expect(await runClient('curl', binary, indented(lines.slice(3, 6)))).toBe('{"accepted":3}\n 200');
+    expect(await runClient('curl', [...args, '-d', '@-'], indented(lines.slice(6, 9)))).toBe('{"accepted":3}\n 200');
+    expect(await runClient('curl', binary, indented(lines.slice(9, 10)).slice(1, -1))).toBe('{"accepted":1}\n 200');
+    expect(await runClient('curl', [...binary, '-H', 'content-type:'], indented(lines.slice(10)))).toBe('{"accepted":2}\n 200');
+    expect(await runClient('curl', binary, indented(lines).slice(0, -20))).toMatch(/"error":"invalid_json".* 400$/s);
+    expect(await runClient('curl', binary, gzipSync(lines.join('\n')))).toMatch(/"undeclared_encoding".*content-encoding: gzip.* 415$/s);
+    expect(await runClient('curl', [...binary, '-H', 'expect: tea'], lines[0] ?? '')).toMatch(/"error":"expectation_failed".* 417$/s);
+    expect(await valuesIn(topic, 'curl-json')).toHaveLength(12);
+  },
+);
+
+test.skipIf(!has('curl'))('every command of the page on the HTTP API does what it says', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-page-'));
+  const lines = oddEvents('page', 3);
+  writeFileSync(join(folder, 'events.ndjson'), `${lines.join('\n')}\n`);
+  writeFileSync(join(folder, 'events.json'), indented(lines));
+  for (const { command } of CURL_EXAMPLES) {
+    const printed = await runClient('sh', ['-c', `cd ${folder} && ${command.replace(EXAMPLE_URL, gateway.url)}`], '');
+    expect(printed, command).toBe('{"accepted":3}\n');
+  }
+  rmSync(folder, { recursive: true });
+});
+
+test.skipIf(!has('python3'))('Python: requests and urllib with JSON and no word about it', async () => {
+  const body = indented(oddEvents('python-json', 4));
+  const program = `
+import sys, urllib.request
+body = sys.stdin.buffer.read()
+request = urllib.request.Request('${gateway.url}/v1/events', data=body, method='POST')
+with urllib.request.urlopen(request) as answer:
+    print(answer.status, answer.read().decode().strip())
+try:
+    import requests
+except ImportError:
+    pass # Not everyone has it; then urllib alone is looked at.
+else:
+    answer = requests.post('${gateway.url}/v1/events', data=body)
+    print(answer.status_code, answer.text.strip())
+`;
+  expect(await runClient('python3', ['-c', program], body)).toMatch(/^(200 {"accepted":4}\n){1,2}$/);
+});
+
+test('fetch: a string has the type text/plain, and may be JSON all the same', async () => {
+  expect(await post(gateway, indented(oddEvents('fetch-json', 3)), {})).toEqual({ status: 200, body: { accepted: 3 } });
 });
 
 test('many clients at once: nothing is lost and nothing is doubled', async () => {

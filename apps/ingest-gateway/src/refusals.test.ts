@@ -1,6 +1,7 @@
-import { gzipSync } from 'node:zlib';
+import { randomBytes } from 'node:crypto';
+import { deflateSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { ANSWERS } from './answers.ts';
+import { ANSWERS, type AnswerCode } from './answers.ts';
 import { event, postingGateway } from './testing/gateway.ts';
 
 const good = event({ customer_id: 'c1' });
@@ -72,6 +73,56 @@ test('413 for a gzip bomb', async () => {
 test.each(['br', 'zstd', 'deflate', 'gzip, gzip', 'x'])('415 for the coding %s, with the one that is understood', async (coding) => {
   const { status, headers, body } = await postingGateway().post(good, { 'content-encoding': coding });
   expect([status, headers['accept-encoding'], body.error]).toEqual([415, 'gzip', 'unsupported_encoding']);
+});
+
+test.each([
+  ['gzip', gzipSync(good), {}, 'content-encoding: gzip'],
+  ['gzip, as JSON', gzipSync(good), { 'content-type': 'application/json' }, 'content-encoding: gzip'],
+  ['deflate', deflateSync(good), {}, 'is deflate'],
+  ['deflate of the fastest', deflateSync(good, { level: 1 }), {}, 'is deflate'],
+  ['deflate of the best', deflateSync(good, { level: 9 }), {}, 'is deflate'],
+  ['zstd', Buffer.from('28b52ffd2004210000', 'hex'), {}, 'is zstd'],
+  ['gzip in gzip', gzipSync(gzipSync(good)), { 'content-encoding': 'gzip' }, 'pack it once'],
+])('415 for a body that is packed (%s) where no header says so, with the header that is missing', async (_, body, more, says) => {
+  const { post, publisher } = postingGateway();
+  const { status, headers, body: told } = await post(body, more as Record<string, string>);
+  expect([status, headers['accept-encoding'], told.error]).toEqual([415, 'gzip', 'undeclared_encoding']);
+  expect(told.message).toContain(says);
+  expect(publisher.published).toEqual([]);
+});
+
+test('413: each limit that can be met is named with its figure and its setting, and no hint is about something else', async () => {
+  const { post, publisher } = postingGateway({
+    GATEWAY_MAX_BODY_BYTES: '4096',
+    GATEWAY_MAX_EVENT_BYTES: '1024',
+    GATEWAY_MAX_EVENTS: '5',
+  });
+  const large = `${good}\n`.repeat(100);
+  const largeEvent = event({ message: 'x'.repeat(1024) });
+  const asJson = { 'content-type': 'application/json' };
+  const gzip = { 'content-encoding': 'gzip' };
+  const cases: readonly (readonly [string | Buffer, Record<string, string>, code: string, limit: string])[] = [
+    [large, {}, 'body_too_large', 'As it is sent it may have 4096 bytes (GATEWAY_MAX_BODY_BYTES).'],
+    [randomBytes(5000), gzip, 'body_too_large', 'As it is sent it may have 4096 bytes (GATEWAY_MAX_BODY_BYTES).'],
+    [gzipSync(large), gzip, 'body_too_large', 'Unpacked it may have 4096 bytes (GATEWAY_MAX_BODY_BYTES).'],
+    [largeEvent, {}, 'events_too_large', 'An event may have 1024 bytes (GATEWAY_MAX_EVENT_BYTES).'],
+    [
+      `${largeEvent}\n${largeEvent}`,
+      { 'content-type': 'application/x-ndjson' },
+      'events_too_large',
+      'An event may have 1024 bytes (GATEWAY_MAX_EVENT_BYTES).',
+    ],
+    [`[${largeEvent}]`, asJson, 'events_too_large', 'An event may have 1024 bytes (GATEWAY_MAX_EVENT_BYTES).'],
+    [largeEvent.replace('{', '{\n'), {}, 'events_too_large', 'An event may have 1024 bytes (GATEWAY_MAX_EVENT_BYTES).'],
+    [`${good}\n`.repeat(6), {}, 'too_many_events', 'A post may hold 5 (GATEWAY_MAX_EVENTS).'],
+    [`[${Array(6).fill(good)}]`, asJson, 'too_many_events', 'A post may hold 5 (GATEWAY_MAX_EVENTS).'],
+  ];
+  for (const [body, headers, code, limit] of cases) {
+    const { status, body: told } = await post(body, headers);
+    expect([status, told.error]).toEqual([413, code]);
+    expect(told.message).toBe(`${ANSWERS[code as AnswerCode].message} ${limit}`);
+  }
+  expect(publisher.published).toEqual([]);
 });
 
 test('429 with Retry-After when the bytes in flight are at the bound, and the bytes are given back', async () => {

@@ -1,10 +1,10 @@
-import { STATUS_CODES } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import type { Publisher } from '@tailrace/kafka-kit';
 import { type Logger, listenFault, type Metrics, PROBE_PATHS, type Probes, urlOf } from '@tailrace/service';
 import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
 import { ByteBudget } from './admission/budget.ts';
 import { type Answer, type AnswerCode, answer } from './answers.ts';
+import { answerBrokenRequest, answerInOwnForm, JSON_TYPE, textOf } from './broken-requests.ts';
 import type { GatewayConfig } from './config.ts';
 import { ingest } from './ingest.ts';
 import { bodyFormatOf, TYPE_OF } from './intake/body-format.ts';
@@ -42,17 +42,26 @@ export function createGateway(options: GatewayOptions): { readonly app: FastifyI
     // A client that neither sends nor reads while its post is in flight loses its connection.
     connectionTimeout: config.requestTimeoutMs + config.deadlineMs,
     // Half-open requests (slow loris) are looked for this often.
-    http: { headersTimeout: Math.ceil(config.requestTimeoutMs / 3), connectionsCheckingInterval: 1_000 },
+    http: {
+      headersTimeout: Math.ceil(config.requestTimeoutMs / 3),
+      connectionsCheckingInterval: 1_000,
+      // Node would answer without a body; a request without one is answered below.
+      requireHostHeader: false,
+    },
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true },
     clientErrorHandler: answerBrokenRequest,
     frameworkErrors: (_fault, _request, reply) => void send(reply, answer('bad_request')),
   });
   app.server.maxConnections = config.maxConnections;
+  answerInOwnForm(app.server);
   // The body stays a stream of bytes for `ingest`, whatever its type is called.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   app.addHook('onRequest', async (request, reply) => {
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
+      return send(reply.header('connection', 'close'), answer('missing_host'));
+    }
     if (request.is404) return send(reply, unknownRoute(request.url));
     // A type that does not parse is an unknown type like any other; the framework would answer it with 415.
     request.raw.headers['content-type'] = TYPE_OF[bodyFormatOf(request.headers['content-type'])];
@@ -135,26 +144,6 @@ function unknownRoute(url: string): Answer {
 function send(reply: FastifyReply, { status, headers, body }: Answer): FastifyReply {
   return reply
     .code(status)
-    .headers({ 'content-type': 'application/json; charset=utf-8', ...headers })
-    .send(`${JSON.stringify(body)}\n`);
-}
-
-/** Answers what never became a request: broken HTTP, headers that are too large, a request that did not arrive in time. */
-function answerBrokenRequest(fault: Error & { code?: string }, socket: Socket): void {
-  if (fault.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const { status, body } = answer(
-    fault.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-      ? 'request_timeout'
-      : fault.code === 'HPE_HEADER_OVERFLOW'
-        ? 'headers_too_large'
-        : 'bad_request',
-  );
-  const text = `${JSON.stringify(body)}\n`;
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
-      `content-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n\r\n${text}`,
-  );
+    .headers({ ...JSON_TYPE, ...headers })
+    .send(textOf(body));
 }

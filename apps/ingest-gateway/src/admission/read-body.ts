@@ -7,6 +7,11 @@ export class ClientGone extends Error {
   override readonly name = 'ClientGone';
 }
 
+/** The refusal of a body that is too large before anything is unpacked. */
+export function sentTooLarge(maxBytes: number): Refusal {
+  return new Refusal(answer('body_too_large', `As it is sent it may have ${maxBytes} bytes (GATEWAY_MAX_BODY_BYTES).`));
+}
+
 /**
  * Reads a body whole. Its bytes are charged as they arrive, not as announced: an announced length costs an attacker nothing.
  * @throws Refusal (413, 429) as soon as it grows over a bound; what still comes is read and dropped, so that the client can
@@ -27,7 +32,7 @@ export function readBody(stream: Readable, maxBytes: number, share: Share): Prom
     };
     const onData = (chunk: Buffer) => {
       length += chunk.length;
-      if (length > maxBytes) refuse(new Refusal(answer('body_too_large', `It may have ${maxBytes} bytes.`)));
+      if (length > maxBytes) refuse(sentTooLarge(maxBytes));
       else if (!share.take(chunk.length)) refuse(new Refusal(answer('too_busy')));
       else chunks.push(chunk);
     };

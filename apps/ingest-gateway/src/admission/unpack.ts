@@ -22,8 +22,32 @@ export function codingOf(contentEncoding: string | undefined): Coding {
     case 'x-gzip':
       return 'gzip';
     default:
-      throw new Refusal(answer('unsupported_encoding', undefined, { 'accept-encoding': 'gzip' }));
+      throw new Refusal(answer('unsupported_encoding', undefined, ACCEPT));
   }
+}
+
+const ACCEPT = { 'accept-encoding': 'gzip' };
+
+/** How packed bodies begin. None of these can begin a JSON text: each has a byte that no text has. */
+const MAGICS: readonly { readonly name: string; readonly bytes: readonly number[] }[] = [
+  { name: 'gzip', bytes: [0x1f, 0x8b] },
+  { name: 'zstd', bytes: [0x28, 0xb5, 0x2f, 0xfd] },
+  { name: 'deflate', bytes: [0x78, 0x01] },
+  { name: 'deflate', bytes: [0x78, 0x9c] },
+  { name: 'deflate', bytes: [0x78, 0xda] },
+];
+
+/** Looks whether a body that should be text is still packed. @throws Refusal (415) that says which header or packing is needed. */
+export function refusePacked(body: Buffer, unpackedFrom: Coding): void {
+  const packed = MAGICS.find(({ bytes }) => bytes.every((byte, i) => body[i] === byte));
+  if (packed === undefined) return;
+  const hint =
+    unpackedFrom === 'gzip'
+      ? `Unpacked from gzip it is ${packed.name} once more: pack it once.`
+      : packed.name === 'gzip'
+        ? 'It is gzip: post it with the header content-encoding: gzip.'
+        : `It is ${packed.name}, which is not understood: post it as it is, or packed with gzip and with the header content-encoding: gzip.`;
+  throw new Refusal(answer('undeclared_encoding', hint, ACCEPT));
 }
 
 /**
@@ -64,6 +88,6 @@ function isTooLarge(fault: unknown): boolean {
 
 function refusalFor(fault: unknown, maxBytes: number): Refusal {
   if (fault instanceof Refusal) return fault;
-  if (isTooLarge(fault)) return new Refusal(answer('body_too_large', `Unpacked it may have ${maxBytes} bytes.`));
+  if (isTooLarge(fault)) return new Refusal(answer('body_too_large', `Unpacked it may have ${maxBytes} bytes (GATEWAY_MAX_BODY_BYTES).`));
   return new Refusal(answer('invalid_gzip')); // Whatever else zlib finds wrong is in the bytes that it was given.
 }

@@ -16,6 +16,7 @@ export class Rejections {
   readonly #countByReason = new Map<string, number>();
   #count = 0;
   #tooLarge = 0;
+  #unreadable = 0;
 
   get count(): number {
     return this.#count;
@@ -24,6 +25,11 @@ export class Rejections {
   /** How many of them were too large. */
   get tooLarge(): number {
     return this.#tooLarge;
+  }
+
+  /** How many of them were no JSON object at all. */
+  get unreadable(): number {
+    return this.#unreadable;
   }
 
   /** By line, at most `MAX_LISTED`. */
@@ -37,6 +43,7 @@ export class Rejections {
   }
 
   addInvalid(line: number, { field, reason }: Problem): void {
+    if (field === null) this.#unreadable++;
     this.#add({ line, field, reason }, field ?? reason);
   }
 

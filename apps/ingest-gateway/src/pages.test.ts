@@ -3,12 +3,15 @@ import { expect, test } from 'vitest';
 import { ANSWERS } from './answers.ts';
 import { updateDocs } from './config.ts';
 import { errorsPage } from './errors-page.ts';
+import { httpPage } from './http-page.ts';
 
-const page = new URL('../../../docs/reference/errors.md', import.meta.url);
-
-test('the page of answers is the one that the table makes', () => {
-  if (updateDocs) writeFileSync(page, errorsPage());
-  expect(readFileSync(page, 'utf8')).toBe(errorsPage());
+test.each([
+  ['errors.md', errorsPage],
+  ['http-api.md', httpPage],
+])('the page %s is the one that the tables make (UPDATE_DOCS=1 writes it)', (name, page) => {
+  const file = new URL(`../../../docs/reference/${name}`, import.meta.url);
+  if (updateDocs) writeFileSync(file, page());
+  expect(readFileSync(file, 'utf8')).toBe(page());
 });
 
 test('no answer is 500, and exactly those that may be repeated say when', () => {
