@@ -19,7 +19,7 @@ await runScript(async ({ env, signal, print }) => {
   const unit = await runGuarded(TURBO, ['run', 'test:unit', 'test:scripts', '--concurrency=2', '--continue'], run);
   const integration = await runGuarded(
     process.execPath,
-    [join(ROOT, 'packages/stack/dist/cli.js'), '--', TURBO, 'run', 'test:integration', '--concurrency=1', '--continue'],
+    [join(ROOT, 'packages/stack/dist/cli.js'), '--', TURBO, 'run', 'test:integration', '--concurrency=2', '--continue'],
     run,
   );
   const { passed, failed } = sumResults(readResults(RESULTS));

@@ -46,7 +46,9 @@ const START: readonly Attempt[] = [
   { words: ['--input', join(folder, 'missing')], says: /missing of --input can not be read: ENOENT/ },
   { words: ['--input', folder], says: /of --input can not be read: it is not a file/ },
   { words: ['--input', file, '--rate', '5'], says: /--rate is for samples and --input replaces them/ },
-  { words: ['--data', file], says: /file of --data is not a folder/ },
+  { words: ['--data', file], says: /The data folder .*file is not a folder/ },
+  { words: ['--data', '/proc/x'], says: /The data folder \/proc\/x can not be used/ },
+  { words: ['--samples'], says: /--samples is for --servers given/ },
   { words: ['--endpoints', join(folder, 'missing/file')], says: /of --endpoints can not be written: ENOENT/ },
   { words: ['--endpoints', folder], says: /of --endpoints can not be written: it is not a file/ },
   { words: ['--servers', 'nonsense'], says: /--servers.*'nonsense' is invalid.*own, given/ },
@@ -64,6 +66,16 @@ describe.skipIf(scenarioConfig.short)('npm start', () => {
   });
 });
 
+test.skipIf(scenarioConfig.short)('lines that are no events are named, the others arrive, and the exit code says it', async () => {
+  const mixed = join(folder, 'mixed.ndjson');
+  const good = '{"timestamp":"2026-01-31T12:00:00Z","service":"s"}';
+  writeFileSync(mixed, `${good}\n\nno json\n${good}\n{"timestamp":"2026-01-31T12:00:00Z"}\n`);
+  const { code, stdout, stderr } = await run(process.execPath, ['scripts/start.mjs', '--once', '--input', mixed], { limitMs: LIMIT_MS });
+  expect(JSON.parse(stdout)).toEqual({ posted: 4, accepted: 2, rejected: 2, indexed: 2, archived: 2 });
+  expect(stderr).toMatch(/\n2 events of \S+ were rejected:\n {2}line 3: partly_accepted: .+\n {2}line 5: partly_accepted: service: .+\n/);
+  expect(code).toBe(1);
+});
+
 const KAFKA = { KAFKA_BOOTSTRAP_SERVERS: '127.0.0.1:1' };
 const LAKE = { AWS_REGION: 'r', TAILRACE_LAKE_BUCKET: 'b' };
 
@@ -77,7 +89,7 @@ const COMMANDS: readonly Attempt[] = [
   { words: ['--endpoints', file, 'group', 'lag'], says: /file holds no "environment"/ },
   ...['topics', 'group', 'lake'].flatMap((noun) => [
     { words: [noun], says: new RegExp(`Usage: tailrace ${noun}`) },
-    { words: [noun, 'nonsense'], says: /nonsense|too many arguments/ },
+    { words: [noun, 'nonsense'], says: /unknown command 'nonsense'\n\(commands of tailrace/ },
   ]),
   ...[
     ['topics', 'plan'],

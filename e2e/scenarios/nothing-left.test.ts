@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { scenarioConfig } from '../src/config.ts';
 import { until } from '../src/machine/until.ts';
@@ -79,6 +80,20 @@ describe.skipIf(scenarioConfig.short)('Ctrl-C', () => {
     await nothingLeft(`Ctrl-C ${name}`, pipeline, ports, pressedMs);
     expect((await pipeline.command.ends(LEFT_MS)).code).toBe(130);
     expect(pipeline.command.printed).not.toMatch(/^\s+at /m);
+  });
+
+  test('in a terminal leaves the last totals, no torn line, and no endpoints file', async () => {
+    const pipeline = startPipeline({ launch: 'npm in a terminal' });
+    await withTraffic(pipeline);
+    await pipeline.command.prints(/health +http/, LEFT_MS);
+    press(pipeline);
+    await pipeline.command.ends(LEFT_MS);
+    expect(pipeline.command.printed).toMatch(
+      /\^Cran \d+ s; last seen: accepted [\d,]+, indexed [\d,]+, archived [\d,]+\nstopping\n(?!tailrace)/,
+    );
+    // The terminal shows ^C where the cursor stands: the first column is taken before the rows above are cleared.
+    expect(pipeline.command.stdout).toMatch(/\^C\r.\[\d+A.\[Jran /);
+    expect(existsSync(pipeline.endpointsFile)).toBe(false);
   });
 
   test('again while it stops leaves nothing', async () => {

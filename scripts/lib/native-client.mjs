@@ -1,9 +1,10 @@
 // The native part of the Kafka client: from our cache, else as its makers' binary, else built here.
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { release } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { cached } from '../../packages/stack/src/toolchain/cache.mjs';
 import { Failure } from '../../packages/stack/src/toolchain/failure.mjs';
+import { makeFolder } from '../../packages/stack/src/toolchain/make-folder.mjs';
 import { runGuarded, runStep } from '../../packages/stack/src/toolchain/processes.mjs';
 import { installBuildTools } from './build-tools.mjs';
 import { npm } from './packages.mjs';
@@ -149,7 +150,7 @@ function copyRuntime(build, target) {
     const path = join(file.parentPath, file.name);
     if (!RUNTIME_FILE.test(file.name) || file.isDirectory() || path.includes('obj.target')) continue;
     const to = join(target, relative(build, path));
-    mkdirSync(dirname(to), { recursive: true });
+    makeFolder(dirname(to));
     cpSync(path, to, { verbatimSymlinks: true });
   }
 }

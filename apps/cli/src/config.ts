@@ -5,10 +5,16 @@ import { ConfigError, kafkaVariables, loadConfig, serviceVariables } from '@tail
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** Where this command finds its servers. */
+export interface Place {
+  /** The endpoints file that was named; undefined: the environment says it. */
+  readonly file: string | undefined;
+  readonly environment: Environment;
+}
+
 /** The environment of this process, with the addresses of an endpoints file (written by `npm start -- --endpoints FILE`) over it. */
-export function commandEnvironment(endpointsFile: string | undefined): Environment {
-  if (endpointsFile === undefined) return process.env;
-  return { ...process.env, ...readEndpoints(endpointsFile) };
+export function commandPlace(file: string | undefined): Place {
+  return { file, environment: file === undefined ? process.env : { ...process.env, ...readEndpoints(file) } };
 }
 
 /** How many copies the topics are declared with: what was asked for, else what the environment says, as for the services. Throws ConfigError. */
@@ -19,6 +25,12 @@ export function topicProfile(asked: TopicProfile | undefined, environment: Envir
 /** The Kafka settings that the environment names. Throws ConfigError. */
 export function kafkaSettings(environment: Environment): KafkaSettings {
   return { clientId: 'tailrace-cli', ...loadConfig(kafkaVariables, environment) };
+}
+
+/** The version in this package's package.json. */
+export function ownVersion(): string {
+  // Beside both `src` and `dist`.
+  return (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version;
 }
 
 function readEndpoints(file: string): Record<string, string> {

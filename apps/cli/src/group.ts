@@ -1,29 +1,42 @@
 import { groups, SERVICE_EVENTS_TOPIC, streams } from '@tailrace/events';
 import type { ClusterAdmin, PartitionLag } from '@tailrace/kafka-kit';
+import { ConfigError } from '@tailrace/service';
 import { EXIT, type Output } from './output.ts';
 
-/** Shows how many records each group has not settled yet, per partition and in all. */
-export async function lagCommand(admin: ClusterAdmin, group: string | undefined, output: Output): Promise<number> {
-  const names: string[] = group === undefined ? groups.map(({ name }) => name) : [group];
-  const topics = streams[SERVICE_EVENTS_TOPIC] ?? [];
-  const found: { group: string; lag: number; partitions: PartitionLag[] }[] = [];
-  for (const name of names) {
-    const partitions = await admin.groupLag(name, topics);
-    // Without a name, groups that never read anything are left out: they are declared, but do not run here.
-    if (group === undefined && partitions.every(({ committed }) => committed === null)) continue;
-    found.push({ group: name, lag: partitions.reduce((sum, { lag }) => sum + lag, 0), partitions });
+interface GroupLag {
+  readonly group: string;
+  /** False before its first commit: its lag then counts everything in the log. */
+  readonly committed: boolean;
+  readonly lag: number;
+  readonly partitions: readonly PartitionLag[];
+}
+
+/** Shows how many records each group has not settled yet, per partition and in all. Throws ConfigError for a group that nobody knows. */
+export async function lagCommand(admin: Pick<ClusterAdmin, 'groupLag'>, group: string | undefined, output: Output): Promise<number> {
+  const declared: string[] = groups.map(({ name }) => name);
+  const found: GroupLag[] = [];
+  for (const name of group === undefined ? declared : [group]) {
+    const partitions = [...(await admin.groupLag(name, streams[SERVICE_EVENTS_TOPIC] ?? []))].sort(byPlace);
+    const lag = partitions.reduce((sum, each) => sum + each.lag, 0);
+    found.push({ group: name, committed: partitions.some(({ committed }) => committed !== null), lag, partitions });
   }
-  const lines = found.flatMap(({ group: name, lag, partitions }) => [
-    `${name}: ${lag} records behind`,
-    ...[...partitions]
-      .sort(byPlace)
-      .map(
-        (p) =>
-          `  ${p.topic}, partition ${p.partition}: ${p.lag} behind (committed ${p.committed ?? 'nothing'}, log ${p.logStart} to ${p.logEnd})`,
-      ),
-  ]);
-  output.result({ groups: found }, lines.length === 0 ? ['No group has read anything yet.'] : lines);
+  // Kafka answers for any name, with nothing committed: a slip of the fingers would look like a group that is far behind.
+  if (group !== undefined && !declared.includes(group) && !found.some(({ committed }) => committed)) {
+    throw new ConfigError([`There is no group ${group} that reads ${SERVICE_EVENTS_TOPIC}: name one of ${declared.join(', ')}.`]);
+  }
+  output.result({ groups: found }, found.flatMap(groupLines));
   return EXIT.good;
+}
+
+function groupLines({ group, committed, lag, partitions }: GroupLag): string[] {
+  if (!committed) return [`${group}: no commits yet (${lag} ${lag === 1 ? 'record' : 'records'} in the log)`];
+  return [
+    `${group}: ${lag} ${lag === 1 ? 'record' : 'records'} behind`,
+    ...partitions.map(
+      (p) =>
+        `  ${p.topic}, partition ${p.partition}: ${p.lag} behind (committed ${p.committed ?? 'nothing'}, log ${p.logStart} to ${p.logEnd})`,
+    ),
+  ];
 }
 
 function byPlace(a: PartitionLag, b: PartitionLag): number {

@@ -7,15 +7,20 @@ import { main } from './main.ts';
 
 let folder = '';
 let told = '';
+let printed = '';
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'tailrace-cli-'));
   told = '';
+  printed = '';
   vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
     told += String(text);
     return true;
   });
-  vi.spyOn(process.stdout, 'write').mockImplementation(() => true);
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    printed += String(text);
+    return true;
+  });
   vi.stubEnv('KAFKA_BOOTSTRAP_SERVERS', '');
 });
 
@@ -31,6 +36,9 @@ describe('wrong use', () => {
     [['topics'], 'plan'],
     [['topics', 'plan', '--profile', 'x'], 'Allowed choices are local, cluster'],
     [['topics', 'plan', '--nonsense'], 'unknown option'],
+    [['topics', 'nonsense'], "unknown command 'nonsense'\n(commands of tailrace topics: plan, apply)"],
+    [['group', 'nonsense', 'more'], "unknown command 'nonsense'\n(commands of tailrace group: lag)"],
+    [['lake', 'nonsense'], "unknown command 'nonsense'\n(commands of tailrace lake: audit, query)"],
     [['topics', 'plan'], 'KAFKA_BOOTSTRAP_SERVERS is not set'],
     [['group', 'lag'], 'KAFKA_BOOTSTRAP_SERVERS is not set'],
     [['--endpoints', '/no/such/file', 'group', 'lag'], 'can not be read as an endpoints file'],
@@ -53,12 +61,38 @@ it('help is no wrong use', async () => {
   expect(await main(['topics', 'plan', '--help'])).toBe(0);
 });
 
-it('a cluster that is away is failed work, told in one line', async () => {
-  const file = join(folder, 'endpoints.json');
-  writeFileSync(file, '{"environment":{"KAFKA_BOOTSTRAP_SERVERS":"127.0.0.1:1"}}');
-  expect(await main(['--endpoints', file, 'group', 'lag'])).toBe(1);
-  expect(told.trim().split('\n')).toHaveLength(1);
-  expect(told).toContain('ECONNREFUSED');
+it('says its version', async () => {
+  expect(await main(['--version'])).toBe(0);
+  expect(printed).toMatch(/^\d+\.\d+\.\d+\n$/);
+});
+
+describe('servers that are gone', () => {
+  it.each([
+    [['group', 'lag'], 'Kafka does not answer at 127.0.0.1:1 (KAFKA_BOOTSTRAP_SERVERS'],
+    [['topics', 'plan'], 'Kafka does not answer at 127.0.0.1:1 (KAFKA_BOOTSTRAP_SERVERS'],
+    [['lake', 'audit'], 'S3 does not answer at http://127.0.0.1:1 (AWS_ENDPOINT_URL_S3'],
+    [['lake', 'query', 'SELECT 1'], 'S3 does not answer at http://127.0.0.1:1 (AWS_ENDPOINT_URL_S3'],
+  ])('%j with a stale endpoints file is one sentence: what, where, from which file, what to do', async (argv, sentence) => {
+    const file = join(folder, 'endpoints.json');
+    const environment = {
+      KAFKA_BOOTSTRAP_SERVERS: '127.0.0.1:1',
+      AWS_ENDPOINT_URL_S3: 'http://127.0.0.1:1',
+      TAILRACE_TOPIC_PROFILE: 'local',
+    };
+    writeFileSync(file, JSON.stringify({ environment }));
+    expect(await main(['--endpoints', file, ...argv])).toBe(1);
+    expect(told).toBe(
+      `${sentence} in ${file}; ECONNREFUSED): if that pipeline has ended, start one with: npm start -- --endpoints ${file}.\n`,
+    );
+  });
+
+  it('an address of the environment is named as such', async () => {
+    vi.stubEnv('KAFKA_BOOTSTRAP_SERVERS', '127.0.0.1:1');
+    expect(await main(['group', 'lag'])).toBe(1);
+    expect(told).toMatch(
+      /^Kafka does not answer at 127\.0\.0\.1:1 \(KAFKA_BOOTSTRAP_SERVERS in the environment; ECONNREFUSED\): check .*\n$/,
+    );
+  });
 });
 
 it('the command exists before anything is built, and then says what to do', () => {

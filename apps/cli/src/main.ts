@@ -2,10 +2,11 @@ import type { TopicProfile } from '@tailrace/events';
 import { type ClusterAdmin, connectAdmin } from '@tailrace/kafka-kit';
 import { ConfigError } from '@tailrace/service';
 import { Command, CommanderError, Option } from 'commander';
-import { commandEnvironment, kafkaSettings, topicProfile } from './config.ts';
+import { commandPlace, kafkaSettings, ownVersion, type Place, topicProfile } from './config.ts';
 import { lagCommand } from './group.ts';
 import { createOutput, EXIT, type Output } from './output.ts';
 import { applyCommand, planCommand } from './topics.ts';
+import { networkFault, requireS3, UnreachableError } from './unreachable.ts';
 import { appNouns, runApp } from './verbs.ts';
 
 interface CommonOptions {
@@ -37,20 +38,24 @@ function buildProgram(done: (code: number) => void): Command {
     .description(
       'Works with a tailrace pipeline. Addresses come from the environment (KAFKA_BOOTSTRAP_SERVERS, …) or from an endpoints file.',
     )
+    .version(ownVersion(), '--version', 'show the version')
     .option('--endpoints <file>', 'addresses as written by npm start -- --endpoints FILE')
     .exitOverride()
-    .showHelpAfterError('(tailrace --help lists the commands)')
+    .showHelpAfterError(
+      `(commands of tailrace: topics, group, ${appNouns.map(({ noun: name }) => name).join(', ')}; tailrace --help tells more)`,
+    )
     .enablePositionalOptions();
-  const endpoints = (): string | undefined => program.opts<{ endpoints?: string }>().endpoints;
+  const place = (): Place => commandPlace(program.opts<{ endpoints?: string }>().endpoints);
   const withAdmin = async (options: CommonOptions, work: (admin: ClusterAdmin, output: Output) => Promise<number>): Promise<void> => {
-    const admin = await connectAdmin(kafkaSettings(commandEnvironment(endpoints())));
+    const { file, environment } = place();
+    const settings = kafkaSettings(environment);
+    const admin = await connectAdmin(settings);
+    const output = createOutput(options.json === true, (text) => process.stdout.write(text));
     try {
-      done(
-        await work(
-          admin,
-          createOutput(options.json === true, (text) => process.stdout.write(text)),
-        ),
-      );
+      done(await work(admin, output));
+    } catch (error) {
+      if (networkFault(error) === undefined) throw error;
+      throw new UnreachableError('Kafka', 'KAFKA_BOOTSTRAP_SERVERS', settings.bootstrapServers, file, error);
     } finally {
       await admin.close();
     }
@@ -60,7 +65,7 @@ function buildProgram(done: (code: number) => void): Command {
       'local',
       'cluster',
     ]);
-  const profileFor = (options: ProfileOptions): TopicProfile => topicProfile(options.profile, commandEnvironment(endpoints()));
+  const profileFor = (options: ProfileOptions): TopicProfile => topicProfile(options.profile, place().environment);
   const json = (): Option => new Option('--json', 'print one JSON object');
 
   const topics = noun(program, 'topics', 'Hold the cluster’s topics against their declarations.');
@@ -78,14 +83,15 @@ function buildProgram(done: (code: number) => void): Command {
     .addOption(json())
     .action((options) => withAdmin(options, (admin, output) => applyCommand(admin, profileFor(options), options.dryRun === true, output)));
 
-  noun(program, 'group', 'Look at consumer groups.')
+  const group = noun(program, 'group', 'Look at consumer groups.');
+  group
     .command('lag')
     .description('show how many records each group has not settled yet')
     .option('--group <name>', 'only this group')
     .addOption(json())
     .action((options) => withAdmin(options, (admin, output) => lagCommand(admin, options.group, output)));
 
-  for (const { noun: name, app, about } of appNouns) {
+  for (const { noun: name, app, verbs, about } of appNouns) {
     program
       .command(name)
       .description(about)
@@ -93,20 +99,43 @@ function buildProgram(done: (code: number) => void): Command {
       .helpOption(false)
       .allowUnknownOption()
       .passThroughOptions()
-      .action(async (args: string[]) => done(await runApp(app, [name, ...args], commandEnvironment(endpoints()))));
+      .action(async (args: string[], _options: object, command: Command) => {
+        const [verb] = args;
+        if (verb !== undefined && !verb.startsWith('-') && verb !== 'help' && !verbs.some((each) => each === verb)) {
+          command.showHelpAfterError(listed(`tailrace ${name}`, verbs));
+          command.error(`error: unknown command '${verb}'`);
+        }
+        const { file, environment } = place();
+        if (verbs.some((each) => each === verb) && !args.includes('--help')) await requireS3(environment, file);
+        done(await runApp(app, [name, ...args], environment));
+      });
+  }
+  for (const each of [topics, group]) {
+    each.showHelpAfterError(
+      listed(
+        `tailrace ${each.name()}`,
+        each.commands.map((command) => command.name()),
+      ),
+    );
   }
   return program;
 }
 
 /** A noun without a verb is wrong use, with the verbs shown. */
 function noun(program: Command, name: string, about: string): Command {
-  const command = program.command(name).description(about).exitOverride();
-  return command.action(() => command.help({ error: true }));
+  // Without an action of its own: with one, a verb that does not exist would be "too many arguments".
+  return program.command(name).description(about).exitOverride();
+}
+
+/** What stands below an error about a command. */
+function listed(command: string, verbs: readonly string[]): string {
+  return `(commands of ${command}: ${verbs.join(', ')})`;
 }
 
 /** One sentence for a failed command: the second client hides the reason behind general words in a chain of causes. */
 function sentence(error: unknown): string {
   if (error instanceof ConfigError) return error.lines.join('\n');
+  if (error instanceof UnreachableError) return error.message;
   if (!(error instanceof Error)) return String(error);
   const reasons = new Set<string>();
   const collect = (each: unknown): void => {

@@ -4,7 +4,7 @@ import type { TopicProfile } from '@tailrace/events';
 import type { KafkaSettings } from '@tailrace/kafka-kit';
 import { kafkaVariables, loadConfig, opensearchVariables } from '@tailrace/service';
 import { type Endpoints, environmentOf } from '@tailrace/stack';
-import type { StartOptions } from './options.ts';
+import type { StartOptions } from './options.mjs';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

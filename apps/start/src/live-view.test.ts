@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { renderLine, renderView, Screen, type ViewState } from './live-view.ts';
+import { type Paper, renderEnd, renderLine, renderRejections, renderView, Screen, type ViewState } from './live-view.ts';
 
 const state: ViewState = {
   upSeconds: 75,
   dataFolder: undefined,
+  olderTotals: false,
   posted: { posted: 12_345, accepted: 12_300, rejected: 45, repeatedPosts: 0, maybeTwice: 0 },
   progress: {
     indexed: 12_000,
@@ -15,6 +16,7 @@ const state: ViewState = {
   },
   acceptedPerSecond: 49.6,
   urls: { post: 'http://127.0.0.1:1/v1/events', search: undefined },
+  health: { 'ingest-gateway': 'http://127.0.0.1:2', indexer: undefined },
 };
 
 describe('the live view', () => {
@@ -45,18 +47,79 @@ describe('the live view', () => {
   });
 
   it('is one line where nothing can be drawn over', () => {
-    expect(renderLine(state)).toBe('1 min 15 s  accepted 12,300, indexed 12,000, archived no answer, lag: indexer 300, archiver no answer');
+    expect(renderLine(state)).toBe(
+      '1 min 15 s  accepted 12,300, 45 rejected, indexed 12,000, archived no answer, lag: indexer 300, archiver no answer',
+    );
   });
 
   it('draws over its own last picture, and puts other lines above it', () => {
-    let written = '';
-    const screen = new Screen((text) => {
-      written += text;
-    });
+    const { paper, written } = sheet({ isTTY: true });
+    const screen = new Screen(paper);
     screen.draw(['a', 'b']);
     screen.draw(['c', 'd', 'e']);
     screen.print('news');
     screen.draw(['f']);
-    expect(written).toBe('a\nb\n\u001b[2A\u001b[Jc\nd\ne\n\u001b[3A\u001b[Jnews\nf\n');
+    expect(written()).toBe('\r\u001b[Ka\nb\n\r\u001b[2A\u001b[Jc\nd\ne\n\r\u001b[3A\u001b[Jnews\n\r\u001b[Kf\n');
+  });
+
+  it('clears the ^C that the terminal puts where the cursor stands', () => {
+    const { paper, written } = sheet({ isTTY: true });
+    const screen = new Screen(paper);
+    screen.draw(['tailrace']);
+    paper.write('^C');
+    screen.print('stopping');
+    // The first column is taken before the row above, or the ^C would shield what stands there: "tastopping".
+    expect(written()).toMatch(/\^C\r.\[1A.\[Jstopping\n$/);
+  });
+
+  it('counts the rows that a long line takes, and draws no more than the terminal holds', () => {
+    const { paper, written } = sheet({ isTTY: true, columns: 10, rows: 4 });
+    const screen = new Screen(paper);
+    screen.draw(['x'.repeat(15), 'y', 'z']);
+    screen.print('end');
+    expect(written()).toBe(`\r\u001b[K${'x'.repeat(15)}\ny\n\r\u001b[3A\u001b[Jend\n`);
+  });
+
+  it('puts no cursor moves into a pipe', () => {
+    const { paper, written } = sheet({});
+    new Screen(paper).print('line');
+    expect(written()).toBe('line\n');
+  });
+
+  it('shows where each service says how it is', () => {
+    const text = renderView(state).join('\n');
+    expect(text).toContain('health     http://127.0.0.1:2  ingest-gateway: /livez /readyz /metrics');
+    expect(text).toContain('starting  indexer');
+  });
+
+  it('beside totals of earlier starts it says what is counted since when, and the last totals stay', () => {
+    const text = renderView({ ...state, olderTotals: true }).join('\n');
+    expect(text).toMatch(/accepted .* since this start, 50 a second/);
+    expect(text).toMatch(/indexed .* in OpenSearch, earlier ones included/);
+    expect(renderEnd(state)).toBe('ran 1 min 15 s; last seen: accepted 12,300, 45 rejected, indexed 12,000, archived no answer');
+    expect(renderEnd({ ...state, olderTotals: true })).toContain('accepted 12,300 since this start, 45 rejected, indexed 12,000 in all');
+  });
+
+  it('names rejected lines by their place in the file, and counts the others', () => {
+    const named = [{ line: 7, code: 'partly_accepted', message: 'timestamp: is missing' }];
+    expect(renderRejections('x.ndjson', state.posted, named)).toEqual([
+      '45 events of x.ndjson were rejected:',
+      '  line 7: partly_accepted: timestamp: is missing',
+      '  and 44 more',
+    ]);
+    expect(renderRejections('x.ndjson', { ...state.posted, rejected: 0 }, [])).toEqual([]);
   });
 });
+
+function sheet(terminal: Omit<Paper, 'write'>): { paper: Paper; written: () => string } {
+  let text = '';
+  return {
+    paper: {
+      ...terminal,
+      write: (more) => {
+        text += more;
+      },
+    },
+    written: () => text,
+  };
+}

@@ -1,30 +1,40 @@
-import type { PostCounts } from './poster.ts';
+import type { PostCounts, Rejection } from './poster.ts';
 import type { Progress } from './progress.ts';
 
 export interface ViewState {
   readonly upSeconds: number;
   /** The folder that keeps the data; undefined where nothing is kept. */
   readonly dataFolder: string | undefined;
+  /** Whether the sinks may hold what an earlier start brought. */
+  readonly olderTotals: boolean;
   readonly posted: PostCounts;
   readonly progress: Progress | undefined;
   readonly acceptedPerSecond: number;
   readonly urls: Readonly<Record<string, string | undefined>>;
+  /** The services' own addresses, for `/livez`, `/readyz` and `/metrics`. */
+  readonly health: Readonly<Record<string, string | undefined>>;
 }
 
 const NUMBER = new Intl.NumberFormat('en-US');
 
 /** The live view as lines. */
-export function renderView({ upSeconds, dataFolder, posted, progress, acceptedPerSecond, urls }: ViewState): string[] {
+export function renderView(view: ViewState): string[] {
+  const { upSeconds, dataFolder, olderTotals, posted, progress, acceptedPerSecond, urls, health } = view;
+  const sinceStart = olderTotals ? ' since this start,' : '';
+  const older = olderTotals ? ', earlier ones included' : '';
   const lag = [...(progress?.lag ?? [])].map(([group, records]) => `${group} ${shown(records)}`).join(' · ');
   const lines = [
     `tailrace  up ${duration(upSeconds)}   ${dataFolder === undefined ? 'Ctrl-C stops and removes everything' : `Ctrl-C stops everything; the data stay in ${dataFolder}`}`,
     '',
-    `  accepted   ${shown(posted.accepted).padStart(12)}   ${NUMBER.format(Math.round(acceptedPerSecond))} a second${rejected(posted)}`,
-    `  indexed    ${shown(progress?.indexed).padStart(12)}   in OpenSearch`,
-    `  archived   ${shown(progress?.archived).padStart(12)}   in Parquet on S3`,
+    `  accepted   ${shown(posted.accepted).padStart(12)}  ${sinceStart} ${NUMBER.format(Math.round(acceptedPerSecond))} a second${rejected(posted)}`,
+    `  indexed    ${shown(progress?.indexed).padStart(12)}   in OpenSearch${older}`,
+    `  archived   ${shown(progress?.archived).padStart(12)}   in Parquet on S3${older}`,
     `  lag        ${lag === '' ? 'no answer'.padStart(12) : `  ${lag} (records)`}`,
     '',
     ...Object.entries(urls).map(([name, url]) => `  ${name.padEnd(11)}${url ?? 'starting'}`),
+    ...Object.entries(health).map(([name, url], i) => {
+      return `  ${(i === 0 ? 'health' : '').padEnd(11)}${url ?? 'starting'}  ${name}${i === 0 ? ': /livez /readyz /metrics' : ''}`;
+    }),
   ];
   if (posted.repeatedPosts > 0) {
     lines.push(
@@ -36,37 +46,82 @@ export function renderView({ upSeconds, dataFolder, posted, progress, acceptedPe
 }
 
 /** One line for a log or a pipe, where nothing can be drawn over. */
-export function renderLine({ upSeconds, posted, progress }: ViewState): string {
+export function renderLine(view: ViewState): string {
+  const { upSeconds, progress } = view;
   const lag = [...(progress?.lag ?? [])].map(([group, records]) => `${group} ${shown(records)}`).join(', ');
-  return `${duration(upSeconds)}  accepted ${shown(posted.accepted)}, indexed ${shown(progress?.indexed)}, archived ${shown(progress?.archived)}, lag: ${lag}`;
+  return `${duration(upSeconds)}  ${totals(view)}, lag: ${lag}`;
+}
+
+/** What stays in the terminal when the view has ended: it is what was last seen, since the servers end now. */
+export function renderEnd(view: ViewState): string {
+  return `ran ${duration(view.upSeconds)}; last seen: ${totals(view)}`;
+}
+
+/** Rejected lines, by their place in the file, and how many are not listed. */
+export function renderRejections(file: string, { rejected: count }: PostCounts, named: readonly Rejection[]): string[] {
+  if (count === 0) return [];
+  const left = count - named.length;
+  return [
+    `${NUMBER.format(count)} ${count === 1 ? 'event' : 'events'} of ${file} ${count === 1 ? 'was' : 'were'} rejected:`,
+    ...named.map(({ line, code, message }) => `  line ${line}: ${code}: ${message}`),
+    ...(left > 0 ? [`  and ${NUMBER.format(left)} more`] : []),
+  ];
+}
+
+/** What is written to: a terminal has a size, a pipe or a file has none. */
+export interface Paper {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly rows?: number;
+  write(text: string): unknown;
 }
 
 /** Draws over its own last picture; other lines go above it. */
 export class Screen {
-  readonly #write: (text: string) => void;
+  readonly #paper: Paper;
+  /** Rows of the terminal that the last picture takes: a long line takes several. */
   #drawn = 0;
 
-  constructor(write: (text: string) => void) {
-    this.#write = write;
+  constructor(paper: Paper) {
+    this.#paper = paper;
+  }
+
+  get drawing(): boolean {
+    return this.#paper.isTTY === true;
   }
 
   draw(lines: readonly string[]): void {
-    this.#write(`${this.#erase()}${lines.join('\n')}\n`);
-    this.#drawn = lines.length;
+    const erase = this.#erase();
+    const columns = this.#paper.columns || Number.POSITIVE_INFINITY;
+    // What has scrolled out of a small terminal can not be drawn over again.
+    let left = (this.#paper.rows || Number.POSITIVE_INFINITY) - 1;
+    const fitting = lines.filter((line) => {
+      left -= Math.max(1, Math.ceil(line.length / columns));
+      return left >= 0;
+    });
+    this.#paper.write(`${erase}${fitting.map((line) => `${line}\n`).join('')}`);
+    this.#drawn = fitting.reduce((rows, line) => rows + Math.max(1, Math.ceil(line.length / columns)), 0);
   }
 
   print(line: string): void {
-    this.#write(`${this.#erase()}${line}\n`);
+    this.#paper.write(`${this.#erase()}${line}\n`);
     this.#drawn = 0;
   }
 
   #erase(): string {
-    return this.#drawn === 0 ? '' : `\u001b[${this.#drawn}A\u001b[J`;
+    if (!this.drawing) return '';
+    // To the first column first: a terminal shows ^C where the cursor stands, and what stood above it would stay.
+    return this.#drawn === 0 ? '\r\u001b[K' : `\r\u001b[${this.#drawn}A\u001b[J`;
   }
 }
 
 function shown(count: number | undefined): string {
   return count === undefined ? 'no answer' : NUMBER.format(count);
+}
+
+function totals({ posted, progress, olderTotals }: ViewState): string {
+  const [since, older] = olderTotals ? [' since this start', ' in all'] : ['', ''];
+  return `accepted ${shown(posted.accepted)}${since}${rejected(posted)}, indexed ${shown(progress?.indexed)}${older}, archived ${shown(progress?.archived)}${older}`;
 }
 
 function rejected({ rejected: count }: PostCounts): string {

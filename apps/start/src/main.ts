@@ -1,8 +1,9 @@
+import { Failure } from '@tailrace/stack';
 import { EndpointsFile } from './endpoints-file.ts';
-import { renderLine, renderView, Screen, type ViewState } from './live-view.ts';
+import { renderEnd, renderLine, renderRejections, renderView, Screen, type ViewState } from './live-view.ts';
 import { waitForSinks } from './once.ts';
-import { ONCE_SAMPLES, parseOptions, type StartOptions, UsageError } from './options.ts';
-import { type Pipeline, startPipeline } from './pipeline.ts';
+import { ONCE_SAMPLES, type StartOptions } from './options.mjs';
+import { type Pipeline, SERVICE_NAMES, startPipeline } from './pipeline.ts';
 import { Poster, pause, waitUntilReady } from './poster.ts';
 import { type Progress, ProgressReader } from './progress.ts';
 import { postFile, postSamples, postSteadily } from './traffic.ts';
@@ -13,30 +14,26 @@ export interface StartContext {
   readonly startedAtMs: number;
 }
 
-const EXIT = { good: 0, differs: 1, wrongUse: 2, stopped: 130 } as const;
+const EXIT = { good: 0, differs: 1, stopped: 130 } as const;
 const VIEW_MS = 1000;
 const LINE_MS = 5000;
 
 /** Runs the pipeline until it is stopped, or with `--once` until everything posted has arrived. Resolves with the exit code. */
-export async function main(argv: readonly string[], context: StartContext): Promise<number> {
-  let options: StartOptions;
-  try {
-    options = parseOptions(argv);
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    if (error.exitCode === EXIT.wrongUse) process.stderr.write(`${error.message}\n(npm start -- --help lists the options)\n`);
-    return error.exitCode;
-  }
-  const screen = new Screen((text) => process.stderr.write(text));
+export async function main(options: StartOptions, context: StartContext): Promise<number> {
+  const screen = new Screen(process.stderr);
   const pipeline = await startPipeline(options, context.signal, (line) => screen.print(line));
   const ended = new AbortController();
   const signal = AbortSignal.any([context.signal, ended.signal]);
   const run = new Run(options, pipeline, screen, context.startedAtMs, signal);
   try {
-    return await Promise.race([run.go(), pipeline.broken]);
+    // Not after the question that is under way is answered: a server that does not answer must not hold up the stop.
+    return await Promise.race([run.go(), pipeline.broken, aborted(context.signal).then(() => EXIT.stopped)]);
   } finally {
     ended.abort();
+    run.tellEnd();
     screen.print('stopping');
+    // Before anything that it names ends.
+    run.removeEndpoints();
     await run.close();
     await pipeline.stop();
   }
@@ -74,6 +71,15 @@ class Run {
     return this.#options.once ? this.#once() : this.#live();
   }
 
+  /** What had arrived stays in the terminal when the view goes. `--once` has its own last line. */
+  tellEnd(): void {
+    if (this.#progress !== undefined) this.#screen.print(renderEnd(this.#view()));
+  }
+
+  removeEndpoints(): void {
+    this.#endpointsFile?.remove();
+  }
+
   async close(): Promise<void> {
     await this.#reader.close();
   }
@@ -85,7 +91,10 @@ class Run {
       inputFile === undefined ? postSamples(ONCE_SAMPLES, this.#poster, this.#signal) : postFile(inputFile, this.#poster, this.#signal);
     void this.#tellFirst();
     await posting;
+    if (this.#signal.aborted) return EXIT.stopped;
     const { counts } = this.#poster;
+    this.#tellRejections();
+    if (counts.posted === 0) throw new Failure(`The file ${inputFile} of --input holds no event: name another one.`, { exitCode: 2 });
     this.#screen.print(`posted ${counts.posted} events, ${counts.accepted} accepted; waiting for OpenSearch and the lake`);
     const result = await waitForSinks(counts, before, this.#reader.counts, this.#signal);
     if (this.#signal.aborted) return EXIT.stopped;
@@ -93,24 +102,34 @@ class Run {
       this.#screen.print(`${counts.repeatedPosts} posts were repeated; ${counts.maybeTwice} events of them may be kept twice`);
     }
     process.stdout.write(`${JSON.stringify(result)}\n`);
-    return result.accepted === result.indexed && result.accepted === result.archived ? EXIT.good : EXIT.differs;
+    const arrived = result.accepted === result.indexed && result.accepted === result.archived;
+    return arrived && result.rejected === 0 ? EXIT.good : EXIT.differs;
   }
 
   async #live(): Promise<number> {
     const { rate, inputFile } = this.#options;
     const posting =
       inputFile !== undefined ? postFile(inputFile, this.#poster, this.#signal) : postSteadily(rate, this.#poster, this.#signal);
-    const drawing = process.stderr.isTTY === true;
+    const { drawing } = this.#screen;
     void this.#tellFirst();
+    const told = posting.then(
+      () => this.#tellRejections(),
+      // What runs goes on: only the file has ended too early.
+      (fault: Error) => this.#screen.print(`the posting has ended: ${fault.message}`),
+    );
+    if (!drawing) for (const [name, url] of Object.entries({ ...this.#urls(), ...this.#health() })) this.#screen.print(`${name}: ${url}`);
     while (!this.#signal.aborted) {
       this.#renewEndpoints();
-      this.#progress = await this.#reader.read();
+      const progress = await this.#reader.read();
+      // What was asked while the servers ended is no picture of what had arrived, and the view must not come back.
+      if (this.#signal.aborted) break;
+      this.#progress = progress;
       const view = this.#view();
       if (drawing) this.#screen.draw(renderView(view));
       else this.#screen.print(renderLine(view));
       await pause(drawing ? VIEW_MS : LINE_MS, this.#signal);
     }
-    await posting;
+    await told;
     return EXIT.stopped;
   }
 
@@ -121,6 +140,12 @@ class Run {
     } catch (fault) {
       this.#screen.print((fault as Error).message);
     }
+  }
+
+  #tellRejections(): void {
+    const { inputFile } = this.#options;
+    if (inputFile === undefined) return;
+    for (const line of renderRejections(inputFile, this.#poster.counts, this.#poster.rejections)) this.#screen.print(line);
   }
 
   async #tellFirst(): Promise<void> {
@@ -140,23 +165,31 @@ class Run {
     return {
       upSeconds: (nowMs - this.#startedAtMs) / 1000,
       dataFolder: this.#options.dataFolder,
+      olderTotals: this.#options.dataFolder !== undefined || this.#options.servers === 'given',
       posted: this.#poster.counts,
       progress: this.#progress,
       acceptedPerSecond: this.#rate.perSecond,
       urls: this.#urls(),
+      health: this.#health(),
     };
   }
 
   #urls(): Record<string, string | undefined> {
     const { endpoints } = this.#pipeline.stack;
+    const { endpointsFile } = this.#options;
+    const key = endpointsFile === undefined ? 'start with --endpoints FILE to have it' : `in ${endpointsFile}, at s3`;
     const events = this.#pipeline.service('ingest-gateway').url('gateway');
     return {
       post: events === undefined ? undefined : `${events}/v1/events`,
       search: `${endpoints.opensearchUrl}/service-events/_search?size=1`,
       kafka: endpoints.kafkaBootstrapServers,
-      s3: `${endpoints.s3.endpointUrl}/${endpoints.s3.bucket}`,
+      s3: `${endpoints.s3.endpointUrl}/${endpoints.s3.bucket}  (asks for a key: ${key})`,
       logs: `${this.#pipeline.stack.folder}/logs`,
     };
+  }
+
+  #health(): Record<string, string | undefined> {
+    return Object.fromEntries(SERVICE_NAMES.map((name) => [name, this.#pipeline.service(name).url('health')]));
   }
 }
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { topicsFor } from '@tailrace/events';
 import { connectAdmin, planTopics } from '@tailrace/kafka-kit';
-import { type ServerName, type Stack, type StackPlace, startStack, useGivenServers } from '@tailrace/stack';
+import { Failure, type ServerName, type Stack, type StackPlace, startStack, useGivenServers } from '@tailrace/stack';
 import { type Connections, connectionsTo } from './config.ts';
-import type { StartOptions } from './options.ts';
+import type { StartOptions } from './options.mjs';
 import { ServiceProcess, type ServiceProcessOptions } from './service-process.ts';
 
 export type ServiceName = ServiceProcessOptions['name'];
@@ -36,6 +36,9 @@ const SERVICES: readonly ServiceRow[] = [
     }),
   },
 ];
+
+/** In the order in which an event meets them. */
+export const SERVICE_NAMES: readonly ServiceName[] = SERVICES.map(({ name }) => name);
 
 /** Where the lake lies in its bucket: the services' default. */
 export const LAKE_PREFIX = 'lake';
@@ -89,13 +92,22 @@ export async function startPipeline(options: StartOptions, signal: AbortSignal, 
   let stack: Stack | undefined;
   try {
     stack = await startServers(options, starting, report, serverReady);
-    await topics;
+    // A given Kafka that does not answer must not hold up the stop.
+    await Promise.race([topics, rejectedBy(starting)]);
     return standing(stack, connectionsTo(stack.endpoints, options.servers), services, stopServices);
   } catch (fault) {
     await stopServices();
     await stack?.stop();
     throw faults[0] ?? fault;
   }
+}
+
+/** Rejects with the signal's reason when it is aborted. */
+function rejectedBy(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
 }
 
 function startServers(
@@ -120,9 +132,21 @@ async function applyTopics({ kafka, profile }: Connections, report: (line: strin
   try {
     const specs = topicsFor(profile).filter(({ state }) => state === 'active');
     await admin.apply(planTopics(specs, await admin.readTopics(specs.map(({ name }) => name))));
+  } catch (cause) {
+    throw new Failure(
+      `The topics can not be made on Kafka at ${kafka.bootstrapServers} (KAFKA_BOOTSTRAP_SERVERS; ${deepestReason(cause)}): check that it runs there and lets this user make topics.`,
+      { cause },
+    );
   } finally {
     await admin.close();
   }
+}
+
+/** The innermost message of a chain of causes: the client's own words on top only count its tries. */
+function deepestReason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const inner: unknown = error instanceof AggregateError ? (error.errors[0] ?? error.cause) : error.cause;
+  return inner === undefined ? error.message : deepestReason(inner);
 }
 
 function startService(row: ServiceRow, place: StackPlace, connections: Connections, report: (line: string) => void): ServiceProcess {

@@ -32,7 +32,7 @@ async function gateway(...replies: Reply[]): Promise<{ url: string; bodies: stri
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, bodies };
 }
 
-const lines = [Buffer.from('{"a":1}'), Buffer.from('{"b":2}')];
+const lines = { lines: [Buffer.from('{"a":1}'), Buffer.from('{"b":2}')], numbers: [4, 9] };
 
 describe('posting', () => {
   it('counts what was accepted and what was rejected', async () => {
@@ -51,6 +51,28 @@ describe('posting', () => {
     expect(bodies).toHaveLength(1);
     expect(poster.counts).toMatchObject({ accepted: 0, rejected: 2 });
     expect(poster.firstAcceptedMs).toBeUndefined();
+  });
+
+  it('names the first rejected lines by their place in the file, in its order', async () => {
+    const { url } = await gateway(
+      {
+        status: 207,
+        body: { accepted: 1, rejected: 1, errors: [{ line: 2, field: null, reason: 'is not JSON' }] },
+      },
+      { status: 413, body: { error: 'body_too_large', message: 'The body is too large.' } },
+    );
+    const poster = new Poster(() => url, new AbortController().signal);
+    await poster.post({ ...lines, numbers: [41, 44] });
+    await poster.post({ ...lines, numbers: [3, 5] });
+    expect(poster.rejections).toEqual([
+      { line: 3, code: 'body_too_large', message: 'The body is too large. (this line and the 1 posted with it)' },
+      { line: 44, code: 'partly_accepted', message: 'is not JSON' },
+    ]);
+    const many = Array.from({ length: 100 }, (_, i) => ({ line: i + 1, field: 'level', reason: 'is wrong' }));
+    const other = await gateway({ status: 400, body: { error: 'no_valid_event', rejected: 100, errors: many } });
+    const second = new Poster(() => other.url, new AbortController().signal);
+    await second.post({ lines: many.map(() => Buffer.from('{}')), numbers: many.map((_, i) => 100 + i) });
+    expect(second.rejections.map(({ line }) => line)).toEqual([100, 101, 102, 103, 104, 105, 106, 107, 108, 109]);
   });
 
   it('repeats what was refused for the moment, and counts what may be kept twice', async () => {

@@ -9,9 +9,25 @@ export interface PostCounts {
   maybeTwice: number;
 }
 
+/** An event that the gateway refused, or a range of lines whose whole post it refused. `line` counts from 1 in what was posted. */
+export interface Rejection {
+  readonly line: number;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Lines to post, as bytes, and where they stand in their file; without numbers they are samples. */
+export interface Batch {
+  readonly lines: readonly Buffer[];
+  readonly numbers: readonly number[];
+}
+
 interface AnswerBody {
   readonly accepted?: number;
   readonly rejected?: number;
+  readonly error?: string;
+  readonly message?: string;
+  readonly errors?: readonly { readonly line: number; readonly field: string | null; readonly reason: string }[];
   readonly withdrawn?: number;
   readonly unknown?: number;
 }
@@ -20,6 +36,8 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const FIRST_RETRY_MS = 250;
 const MAX_RETRY_MS = 3000;
 const READY_LOOK_MS = 50;
+/** So many rejections are kept to be named; the others are counted. The gateway itself names at least as many of each post. */
+export const NAMED_REJECTIONS = 10;
 
 /** Posts NDJSON to the gateway, and repeats what it did not take until it does. */
 export class Poster {
@@ -27,6 +45,7 @@ export class Poster {
   readonly #gatewayUrl: () => string | undefined;
   readonly #signal: AbortSignal;
   #firstAcceptedMs: number | undefined;
+  #rejections: Rejection[] = [];
 
   /** `gatewayUrl` is asked before each try: a gateway that was started again may have another port. */
   constructor(gatewayUrl: () => string | undefined, signal: AbortSignal) {
@@ -39,21 +58,27 @@ export class Poster {
     return this.#firstAcceptedMs;
   }
 
+  /** The first lines that were rejected, in the order of the file. */
+  get rejections(): readonly Rejection[] {
+    return this.#rejections;
+  }
+
   /** Posts these lines; resolves when the gateway has answered for good, or when the signal has aborted. */
-  async post(lines: readonly Buffer[]): Promise<void> {
+  async post({ lines, numbers }: Batch): Promise<void> {
     const newline = Buffer.from('\n');
     const body = Buffer.concat(lines.flatMap((line) => [line, newline]));
     this.counts.posted += lines.length;
     for (let attempt = 0; !this.#signal.aborted; attempt += 1) {
       if (attempt > 0) this.counts.repeatedPosts += 1;
-      const waitMs = await this.#try(body, lines.length, attempt);
+      const waitMs = await this.#try(body, { lines, numbers }, attempt);
       if (waitMs === undefined) return;
       await pause(waitMs, this.#signal);
     }
   }
 
   /** One try; undefined when it is answered for good, else how long to wait before the next. */
-  async #try(body: Buffer, events: number, attempt: number): Promise<number | undefined> {
+  async #try(body: Buffer, batch: Batch, attempt: number): Promise<number | undefined> {
+    const events = batch.lines.length;
     const backoffMs = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** attempt);
     const url = this.#gatewayUrl();
     if (url === undefined) return backoffMs;
@@ -82,8 +107,29 @@ export class Poster {
     const accepted = answer.accepted ?? 0;
     this.counts.accepted += accepted;
     this.counts.rejected += answer.rejected ?? events - accepted;
+    if (accepted < events) this.#keepRejections(status, answer, batch);
     if (accepted > 0) this.#firstAcceptedMs ??= Date.now();
     return undefined;
+  }
+
+  #keepRejections(status: number, answer: AnswerBody, { lines, numbers }: Batch): void {
+    // A 207 is no error as a whole, so its body names none.
+    const code = answer.error ?? (status === 207 ? 'partly_accepted' : `status ${status}`);
+    const [first = 1] = numbers;
+    const named: readonly Rejection[] =
+      answer.errors === undefined
+        ? [
+            {
+              line: first,
+              code,
+              message: `${answer.message ?? 'the gateway gave no reason'} (this line and the ${lines.length - 1} posted with it)`,
+            },
+          ]
+        : answer.errors.map(({ line, field, reason }) => {
+            return { line: numbers[line - 1] ?? line, code, message: field === null ? reason : `${field}: ${reason}` };
+          });
+    // Posts are answered in any order.
+    this.#rejections = [...this.#rejections, ...named].sort((a, b) => a.line - b.line).slice(0, NAMED_REJECTIONS);
   }
 }
 

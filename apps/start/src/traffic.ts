@@ -1,9 +1,11 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { generateEvents } from '@tailrace/events';
-import { type Poster, pause } from './poster.ts';
+import { type Batch, type Poster, pause } from './poster.ts';
 
 const LINES_PER_POST = 500;
+/** A larger body than the gateway takes would be refused as a whole, with its good events. */
+const BYTES_PER_POST = 1024 * 1024;
 const POSTS_AT_ONCE = 4;
 const TICK_MS = 200;
 
@@ -17,7 +19,7 @@ export async function postFile(file: string, poster: Poster, signal: AbortSignal
 /** Posts `count` sample events. Resolves when all are answered. */
 export async function postSamples(count: number, poster: Poster, signal: AbortSignal): Promise<void> {
   const events = generateEvents({ seed: Date.now(), nowMs: Date.now });
-  const batches: Buffer[][] = [];
+  const batches: Batch[] = [];
   for (let left = count; left > 0; left -= LINES_PER_POST) batches.push(take(events, Math.min(left, LINES_PER_POST)));
   await postAll(batches, poster, signal);
 }
@@ -44,7 +46,7 @@ export async function postSteadily(eventsPerSecond: number, poster: Poster, sign
   await Promise.all(under);
 }
 
-async function postAll(batches: Iterable<Buffer[]> | AsyncIterable<Buffer[]>, poster: Poster, signal: AbortSignal): Promise<void> {
+async function postAll(batches: Iterable<Batch> | AsyncIterable<Batch>, poster: Poster, signal: AbortSignal): Promise<void> {
   const under = new Set<Promise<void>>();
   for await (const batch of batches) {
     if (signal.aborted) break;
@@ -55,19 +57,25 @@ async function postAll(batches: Iterable<Buffer[]> | AsyncIterable<Buffer[]>, po
   await Promise.all(under);
 }
 
-async function* batched(lines: AsyncIterable<string>): AsyncIterable<Buffer[]> {
-  let batch: Buffer[] = [];
+async function* batched(lines: AsyncIterable<string>): AsyncIterable<Batch> {
+  let batch = { lines: [] as Buffer[], numbers: [] as number[] };
+  let bytes = 0;
+  let number = 0;
   for await (const line of lines) {
+    number += 1;
     if (line.trim() === '') continue;
-    batch.push(Buffer.from(line, 'latin1'));
-    if (batch.length === LINES_PER_POST) {
+    if (batch.lines.length === LINES_PER_POST || (batch.lines.length > 0 && bytes + line.length > BYTES_PER_POST)) {
       yield batch;
-      batch = [];
+      batch = { lines: [], numbers: [] };
+      bytes = 0;
     }
+    batch.lines.push(Buffer.from(line, 'latin1'));
+    batch.numbers.push(number);
+    bytes += line.length;
   }
-  if (batch.length > 0) yield batch;
+  if (batch.lines.length > 0) yield batch;
 }
 
-function take(events: Iterator<object>, count: number): Buffer[] {
-  return Array.from({ length: count }, () => Buffer.from(JSON.stringify(events.next().value)));
+function take(events: Iterator<object>, count: number): Batch {
+  return { lines: Array.from({ length: count }, () => Buffer.from(JSON.stringify(events.next().value))), numbers: [] };
 }

@@ -33,9 +33,7 @@ test('a temporary folder stays while another process holds the lifeline, and goe
 test('a data folder is kept, and free again when it is let go', async () => {
   const data = join(base, 'data');
   const first = makeFolders(data, 3);
-  expect(() => makeFolders(data, 3)).toThrow(
-    /^The data folder .*data is taken by another running stack: end that one, or name another folder\.$/,
-  );
+  expect(() => makeFolders(data, 3)).toThrow(/^The data folder .*data is in use by another start: end that one, or name another folder\.$/);
   await first.lifeline.release(5_000);
   expect(existsSync(join(data, 'kafka'))).toBe(true);
   const second = makeFolders(data, 3);
@@ -54,8 +52,19 @@ test('a lock that a crash left behind does not count, even when its process id l
 test('a data folder that can not be written is one sentence', async () => {
   writeFileSync(join(base, 'file'), '');
   expect(() => makeFolders(join(base, 'file', 'data'), 3)).toThrow(
-    /can not be written \(ENOTDIR\): mend its permissions, or name another folder\.$/,
+    /can not be used \(ENOTDIR\): a part of its path is a file: name another folder\.$/,
   );
+});
+
+test.each(['/none', '/proc'])('a temporary folder %s that can not be used is one sentence', (temporary) => {
+  vi.stubEnv('TMPDIR', temporary);
+  try {
+    expect(() => makeFolders(undefined, 3)).toThrow(
+      /(temporary folder|disk of) \S+ .*set TMPDIR to (another one|a folder on another disk)\.$/,
+    );
+  } finally {
+    vi.unstubAllEnvs();
+  }
 });
 
 test('data of a newer OpenSearch is refused, data of an older one is taken over', async () => {

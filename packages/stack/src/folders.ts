@@ -1,9 +1,10 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Lifeline, startJanitor } from './lifeline.ts';
+import { checkDataFolder, lockFileOf, lockHolderLives, requireSpace, takenFailure, unusableFailure } from './toolchain/data-folder.mjs';
 import { Failure } from './toolchain/failure.mjs';
+import { makeFolder } from './toolchain/make-folder.mjs';
 
 /** Where a stack keeps things. */
 export interface Folders {
@@ -15,23 +16,19 @@ export interface Folders {
   readonly lifeline: Lifeline;
 }
 
-const LOCK = '.tailrace-in-use';
 /** Says which line of OpenSearch wrote the data. */
 const ORIGIN = 'opensearch-line';
-/** OpenSearch refuses writes below 100 MB, and a start that ends that way explains itself badly. */
-const NEEDED_FREE_BYTES = 500e6;
 
 /** Makes the folders of a stack and the janitor that removes them. @throws Failure when they can not be used, with the reason. */
 export function makeFolders(dataFolder: string | undefined, openSearch: 2 | 3): Folders {
-  requireSpace(tmpdir(), 'set TMPDIR to a folder on another disk');
-  const scratch = mkdtempSync(join(tmpdir(), 'tailrace-'));
   const kept = dataFolder === undefined ? undefined : resolve(dataFolder);
-  const lockFile = kept === undefined ? undefined : join(kept, LOCK);
+  if (kept !== undefined) checkDataFolder(kept);
+  const scratch = makeScratchFolder();
+  const lockFile = kept === undefined ? undefined : lockFileOf(kept);
   const lifeline = startJanitor(scratch, lockFile);
   try {
     if (kept !== undefined && lockFile !== undefined) {
       takeFolder(kept, lockFile, lifeline.janitorPid);
-      requireSpace(kept, 'name a folder on another disk');
       checkOrigin(kept, openSearch);
     }
     const data = kept ?? scratch;
@@ -44,23 +41,26 @@ export function makeFolders(dataFolder: string | undefined, openSearch: 2 | 3): 
       join(data, 'opensearch'),
       join(data, 's3'),
     ]) {
-      mkdirSync(folder, { recursive: true });
+      makeFolder(folder);
     }
     return { data, scratch, logs, lifeline };
   } catch (failed) {
     void lifeline.release(0);
-    throw failed;
+    throw kept === undefined || failed instanceof Failure ? failed : unusableFailure(kept, failed);
   }
 }
 
-function requireSpace(folder: string, otherwise: string): void {
-  const disk = statfsSync(folder);
-  const freeBytes = disk.bavail * disk.bsize;
-  if (freeBytes >= NEEDED_FREE_BYTES) return;
-  const free = `${Math.floor(freeBytes / 1e6)} MB`;
-  throw new Failure(
-    `The disk of ${folder} has ${free} free, and the servers need ${NEEDED_FREE_BYTES / 1e6} MB: make room, or ${otherwise}.`,
-  );
+/** A new folder among the system's temporary ones. @throws Failure when there can be none */
+export function makeScratchFolder(): string {
+  const base = tmpdir();
+  try {
+    requireSpace(base, 'set TMPDIR to a folder on another disk');
+    return mkdtempSync(join(base, 'tailrace-'));
+  } catch (cause) {
+    if (cause instanceof Failure) throw cause;
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new Failure(`The temporary folder ${base} can not be used (${code}): set TMPDIR to another one.`, { exitCode: 2, cause });
+  }
 }
 
 function checkOrigin(folder: string, openSearch: 2 | 3): void {
@@ -77,30 +77,11 @@ function checkOrigin(folder: string, openSearch: 2 | 3): void {
 /** The lock holds the janitor's process id: it lives exactly as long as somebody uses the folder, and removes the lock when it ends. */
 function takeFolder(folder: string, lockFile: string, janitorPid: number): void {
   try {
-    mkdirSync(folder, { recursive: true });
-    if (!holderLives(lockFile)) rmSync(lockFile, { force: true });
+    if (!lockHolderLives(lockFile)) rmSync(lockFile, { force: true });
     writeFileSync(lockFile, `${janitorPid}\n`, { flag: 'wx' });
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code;
-    if (code === 'EEXIST' && holderLives(lockFile)) {
-      throw new Failure(`The data folder ${folder} is taken by another running stack: end that one, or name another folder.`, { cause });
-    }
-    throw new Failure(`The data folder ${folder} can not be written (${code}): mend its permissions, or name another folder.`, { cause });
-  }
-}
-
-/** A process id alone proves nothing after a crash of the machine: another process may have it now. The janitor's command line names the lock. */
-function holderLives(lockFile: string): boolean {
-  let pid: string;
-  try {
-    pid = readFileSync(lockFile, 'utf8').trim();
-  } catch {
-    return false; // No lock, or one that can not be read: writing ours tells which.
-  }
-  if (!/^\d+$/.test(pid)) return false;
-  try {
-    return execFileSync('ps', ['-o', 'args=', '-p', pid], { encoding: 'utf8' }).includes(lockFile);
-  } catch {
-    return false; // ps answers 1 for a process that is not there.
+    // Two starts at once: both found it free, and the other one was quicker.
+    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') throw takenFailure(folder);
+    throw unusableFailure(folder, cause);
   }
 }

@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { endpointsFromEnvironment } from './config.ts';
+import { makeScratchFolder } from './folders.ts';
 import { startJanitor } from './lifeline.ts';
 import type { Stack } from './stack.ts';
 import { Failure } from './toolchain/failure.mjs';
@@ -14,7 +14,7 @@ const JANITOR_GRACE_MS = 5_000;
  */
 export function useGivenServers(): Stack {
   const endpoints = givenEndpoints();
-  const folder = mkdtempSync(join(tmpdir(), 'tailrace-'));
+  const folder = makeScratchFolder();
   mkdirSync(join(folder, 'logs'));
   const lifeline = startJanitor(folder, undefined);
   return {

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, copyFileSync, existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
+import { closeSync, copyFileSync, existsSync, openSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type JvmSite, jvmFlags, propertiesFile } from './settings.ts';
 import { Failure } from './toolchain/failure.mjs';
+import { makeFolder } from './toolchain/make-folder.mjs';
 import type { ServerName } from './toolchain/servers.mjs';
 
 const READY_TIMEOUT_MS = 120_000;
@@ -119,7 +120,7 @@ export class Server {
   failure(what: string): Failure {
     const { logFile, failedLogFile } = this.#plan;
     if (!existsSync(logFile)) return new Failure(`${TITLES[this.name]} ${what}.`);
-    mkdirSync(dirname(failedLogFile), { recursive: true });
+    makeFolder(dirname(failedLogFile));
     copyFileSync(logFile, failedLogFile);
     return new Failure(`${TITLES[this.name]} ${what}: see the end of its log.`, { logFile: failedLogFile });
   }

@@ -179,7 +179,7 @@ describe('a data folder', () => {
       headers: { 'content-type': 'application/json' },
       body: '{"a":1}',
     });
-    await expect(start({ dataFolder: data })).rejects.toThrow(`The data folder ${data} is taken by another running stack`);
+    await expect(start({ dataFolder: data })).rejects.toThrow(`The data folder ${data} is in use by another start`);
     await first.stop();
 
     const second = await start({ dataFolder: data });

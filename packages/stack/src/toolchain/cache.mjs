@@ -1,9 +1,10 @@
 // The user's cache folder: what was fetched or built once. Entries are named by what they were made from, so they are never stale.
 import { createHash, randomBytes } from 'node:crypto';
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Failure } from './failure.mjs';
+import { makeFolder } from './make-folder.mjs';
 
 const UNFINISHED = 'unfinished';
 /** Each version of a server, of Java or of this project leaves entries of its own: those that nobody uses any more go. */
@@ -27,7 +28,7 @@ export function cacheRoot(env) {
 export function makeCacheRoot(env) {
   const root = cacheRoot(env);
   try {
-    mkdirSync(root, { recursive: true });
+    makeFolder(root);
     accessSync(root, constants.W_OK);
   } catch (cause) {
     const code = /** @type {NodeJS.ErrnoException} */ (cause).code;
@@ -62,11 +63,11 @@ export async function cached(entry, make) {
   if (isCached(entry)) return entry;
   // In the same root, so that the rename does not cross disks.
   const folder = join(dirname(dirname(entry)), UNFINISHED, `${process.pid}-${randomBytes(4).toString('hex')}`);
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   try {
     const made = join(folder, 'entry');
     await make(made);
-    mkdirSync(dirname(entry), { recursive: true });
+    makeFolder(dirname(entry));
     try {
       renameSync(made, entry);
     } catch (failed) {

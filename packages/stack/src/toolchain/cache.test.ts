@@ -24,6 +24,10 @@ test('a cache folder that can not be made is one sentence', () => {
   );
 });
 
+test('a cache folder below /proc is refused too, and not tried again without end', () => {
+  expect(() => makeCacheRoot({ XDG_CACHE_HOME: '/proc/x' })).toThrow(/can not be written \(ENOENT\)/);
+});
+
 test('a key depends on every part and on where parts end', () => {
   expect(keyOf(['ab', 'c'])).not.toBe(keyOf(['a', 'bc']));
   expect(keyOf(['ab', 'c'])).toBe(keyOf([Buffer.from('ab'), 'c']));

@@ -1,9 +1,10 @@
 // Runs other programs so that none of them outlives this process, however it ends.
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { causeInLog, Failure, tailOf } from './failure.mjs';
+import { makeFolder } from './make-folder.mjs';
 
 /**
  * Runs its arguments as a command in a process group of its own and ends the whole group when descriptor 3 closes. The other end
@@ -33,7 +34,7 @@ exit $code`;
  */
 export async function runGuarded(command, args, run) {
   run.signal?.throwIfAborted();
-  if (run.logFile !== undefined) mkdirSync(dirname(run.logFile), { recursive: true });
+  if (run.logFile !== undefined) makeFolder(dirname(run.logFile));
   const log = run.logFile === undefined ? undefined : openSync(run.logFile, 'w');
   const output = log ?? 'inherit';
   try {

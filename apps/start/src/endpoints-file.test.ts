@@ -1,0 +1,68 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { EndpointsFile } from './endpoints-file.ts';
+import type { Pipeline } from './pipeline.ts';
+
+let folder = '';
+let file = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tailrace-endpoints-'));
+  file = join(folder, 'tailrace.json');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** As much of a pipeline as the file tells of; the S3 client has put a field of its own into the credentials. */
+function running(pid: number): Pipeline {
+  const s3 = { endpointUrl: 'http://s3', region: 'r', accessKeyId: 'a', secretAccessKey: 's', bucket: 'b', $source: { CODE: 'e' } };
+  const endpoints = { kafkaBootstrapServers: 'k:1', opensearchUrl: 'http://o', s3 };
+  return {
+    stack: { endpoints, processes: [], folder: '/tmp/x' },
+    connections: { profile: 'local' },
+    service: (name: string) => ({ pid, url: (server: string) => `http://${name}/${server}` }),
+  } as unknown as Pipeline;
+}
+
+it('holds our fields only, for this user alone, with the address of each service’s health', () => {
+  new EndpointsFile(file, running(1)).write();
+  const written = JSON.parse(readFileSync(file, 'utf8'));
+  expect(Object.keys(written.s3)).toEqual(['endpointUrl', 'region', 'accessKeyId', 'secretAccessKey', 'bucket']);
+  expect(written.processes[1]).toEqual({
+    name: 'indexer',
+    pid: 1,
+    livez: 'http://indexer/health/livez',
+    readyz: 'http://indexer/health/readyz',
+    metrics: 'http://indexer/health/metrics',
+  });
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+it('goes when its start ends, and leaves nothing beside it', () => {
+  const own = new EndpointsFile(file, running(1));
+  own.write();
+  own.remove();
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+it('the file of another start stays', () => {
+  const own = new EndpointsFile(file, running(1));
+  own.write();
+  const other = new EndpointsFile(file, running(2));
+  other.write();
+  const text = readFileSync(file, 'utf8');
+  own.remove();
+  expect(readFileSync(file, 'utf8')).toBe(text);
+  expect(readdirSync(folder)).toEqual(['tailrace.json']);
+});
+
+it('a file that this start never wrote, or that somebody has removed, is left alone', () => {
+  writeFileSync(file, 'theirs');
+  new EndpointsFile(file, running(1)).remove();
+  expect(readFileSync(file, 'utf8')).toBe('theirs');
+  const own = new EndpointsFile(file, running(1));
+  own.write();
+  rmSync(file);
+  own.remove();
+  expect(existsSync(file)).toBe(false);
+});

@@ -1,0 +1,59 @@
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { type FencedBlock, fencedBlocks } from '../src/docs/fenced-blocks.ts';
+import { until } from '../src/machine/until.ts';
+import { ROOT, run, tailrace } from '../src/pipeline/command.ts';
+import { startPipeline } from '../src/pipeline/per-test.ts';
+
+const LIMIT_MS = 60_000;
+/** These are what everything else here stands on, and every check runs them. */
+const RUN_ELSEWHERE = ['npm start', 'npm test'];
+
+const PAGES = ['README.md', 'CONTRIBUTING.md', ...markdown('docs'), ...markdown('docs/reference'), ...markdown('docs/decisions')];
+const blocks = PAGES.flatMap((page) => fencedBlocks(readFileSync(join(ROOT, page), 'utf8')).map((block) => ({ page, ...block })));
+const runnable = blocks.filter(({ text }) => !RUN_ELSEWHERE.includes(text));
+
+/** A folder as the pages mean it: that of the clone, with the endpoints file of this run. */
+const folder = mkdtempSync(join(tmpdir(), 'tailrace-e2e-pages-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** How a block of each language is run: the words behind `sh`. */
+const RUNNERS: Readonly<Record<string, (block: FencedBlock) => readonly string[]>> = {
+  sh: ({ text }) => ['-euc', text],
+  sql: ({ text }) => ['-c', 'npx tailrace --endpoints tailrace.json lake query "$0"', text],
+};
+
+test('every block of the pages that names a language is one that is run here', () => {
+  expect(runnable.filter(({ language }) => RUNNERS[language] === undefined).map(({ page, line }) => `${page}:${line}`)).toEqual([]);
+  expect(runnable.length).toBeGreaterThanOrEqual(4);
+});
+
+test('the commands of the pages work as written on a running pipeline, and print what the pages say', async () => {
+  const pipeline = startPipeline();
+  const endpoints = await pipeline.ready();
+  for (const name of ['node_modules', 'examples', 'package.json']) symlinkSync(join(ROOT, name), join(folder, name));
+  copyFileSync(pipeline.endpointsFile, join(folder, 'tailrace.json'));
+  await fetch(`${endpoints.gateway}/v1/events`, {
+    method: 'POST',
+    body: JSON.stringify({ timestamp: new Date().toISOString(), service: 'pages' }),
+  });
+  for (const block of runnable) {
+    const name = `${block.page}:${block.line}`;
+    // What the blocks before posted must have arrived: the lake is looked at.
+    await until(`everything archived before ${name}`, LIMIT_MS, () => archived(pipeline.endpointsFile));
+    const told = await run('sh', RUNNERS[block.language]?.(block) ?? [], { cwd: folder, limitMs: LIMIT_MS });
+    expect(told.code, `${name}\n${told.stderr}`).toBe(0);
+    if (block.output !== undefined) expect(told.stdout.trim(), name).toBe(block.output);
+  }
+});
+
+async function archived(endpointsFile: string): Promise<boolean> {
+  const { stdout } = await tailrace(endpointsFile, 'group', 'lag', '--group', 'archiver', '--json');
+  return JSON.parse(stdout).groups[0].lag === 0;
+}
+
+function markdown(under: string): string[] {
+  return readdirSync(join(ROOT, under)).flatMap((name) => (name.endsWith('.md') ? [`${under}/${name}`] : []));
+}

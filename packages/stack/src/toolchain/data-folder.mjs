@@ -1,0 +1,101 @@
+// The folder of `--data`: whether it can keep the servers' data, asked before anything is installed, built or started.
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmdirSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { Failure } from './failure.mjs';
+import { makeFolder } from './make-folder.mjs';
+
+const LOCK = '.tailrace-in-use';
+/** OpenSearch refuses writes below 100 MB, and a start that ends that way explains itself badly. */
+const NEEDED_FREE_BYTES = 500e6;
+
+/** What the system's codes mean for a folder that somebody named. @type {Readonly<Record<string, string>>} */
+const REASONS = {
+  EACCES: 'this user may not write there: mend its permissions, or name another folder',
+  EPERM: 'this user may not write there: mend its permissions, or name another folder',
+  EROFS: 'that disk is read-only: name a folder on another one',
+  ENOSPC: 'that disk is full: make room, or name a folder on another one',
+  EDQUOT: 'the quota of this user is used up there: make room, or name a folder on another disk',
+  ENOTDIR: 'a part of its path is a file: name another folder',
+  ENOENT: 'no folder can be made there: name another one',
+  ELOOP: 'its path is a ring of links: name another folder',
+  ENAMETOOLONG: 'its name is too long: name another folder',
+};
+
+/** The file that says which process keeps a data folder for itself. @param {string} folder */
+export function lockFileOf(folder) {
+  return join(folder, LOCK);
+}
+
+/**
+ * Makes a data folder and holds it against everything that would end a start later. Where it is refused nothing is left of it.
+ * @param {string} folder
+ * @throws Failure with exit code 2 and one sentence
+ */
+export function checkDataFolder(folder) {
+  const path = resolve(folder);
+  /** @type {string[]} */
+  let made = [];
+  try {
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === false) {
+      throw new Failure(`The data folder ${path} is not a folder: name another one.`, { exitCode: 2 });
+    }
+    made = makeFolder(path);
+    // By a file: permissions alone do not say it (root may everything, and /proc takes no files).
+    const probe = join(path, `.tailrace-probe-${process.pid}`);
+    writeFileSync(probe, '', { flag: 'wx' });
+    rmSync(probe);
+    if (lockHolderLives(lockFileOf(path))) throw takenFailure(path);
+    requireSpace(path, 'name a folder on another disk');
+  } catch (cause) {
+    for (const each of made.reverse()) rmdirSync(each);
+    throw cause instanceof Failure ? cause : unusableFailure(path, cause);
+  }
+}
+
+/** @param {string} path */
+export function takenFailure(path) {
+  return new Failure(`The data folder ${path} is in use by another start: end that one, or name another folder.`, { exitCode: 2 });
+}
+
+/** @param {string} path @param {unknown} cause */
+export function unusableFailure(path, cause) {
+  const code = /** @type {NodeJS.ErrnoException} */ (cause).code ?? String(cause);
+  const reason = REASONS[code] ?? 'name another folder';
+  return new Failure(`The data folder ${path} can not be used (${code}): ${reason}.`, { exitCode: 2, cause });
+}
+
+/**
+ * @param {string} folder @param {string} otherwise what to do instead of making room
+ * @throws Failure where the servers would soon refuse writes
+ */
+export function requireSpace(folder, otherwise) {
+  const disk = statfsSync(folder);
+  const freeBytes = disk.bavail * disk.bsize;
+  if (freeBytes >= NEEDED_FREE_BYTES) return;
+  const free = `${Math.floor(freeBytes / 1e6)} MB`;
+  throw new Failure(
+    `The disk of ${folder} has ${free} free, and the servers need ${NEEDED_FREE_BYTES / 1e6} MB: make room, or ${otherwise}.`,
+    { exitCode: 2 },
+  );
+}
+
+/**
+ * Whether the process that a lock file names still keeps the folder. A process id alone proves nothing after a crash of the machine:
+ * another process may have it now. The janitor's command line names the lock.
+ * @param {string} lockFile
+ */
+export function lockHolderLives(lockFile) {
+  let pid;
+  try {
+    pid = readFileSync(lockFile, 'utf8').trim();
+  } catch {
+    return false; // No lock, or one that can not be read: writing ours tells which.
+  }
+  if (!/^\d+$/.test(pid)) return false;
+  try {
+    return execFileSync('ps', ['-o', 'args=', '-p', pid], { encoding: 'utf8' }).includes(lockFile);
+  } catch {
+    return false; // ps answers 1 for a process that is not there.
+  }
+}

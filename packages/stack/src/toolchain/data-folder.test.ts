@@ -1,0 +1,90 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { makeFolders } from '../folders.ts';
+import { checkDataFolder, requireSpace } from './data-folder.mjs';
+import { Failure } from './failure.mjs';
+import { makeFolder } from './make-folder.mjs';
+
+let base: string;
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), 'data-folder-test-'));
+});
+afterEach(() => {
+  rmSync(base, { recursive: true, force: true });
+});
+
+/** The refusal, which must be wrong use in one sentence that names the folder and ends with what to do. */
+function refusal(folder: string): string {
+  try {
+    checkDataFolder(folder);
+  } catch (fault) {
+    if (!(fault instanceof Failure)) throw fault;
+    expect(fault.exitCode).toBe(2);
+    expect(fault.message).toMatch(/^[^\n]+: [^\n]*(name|end|make)[^\n]*\.$/);
+    expect(fault.message).toContain(folder);
+    return fault.message;
+  }
+  throw new Error(`${folder} was taken`);
+}
+
+describe('a data folder that can not be used is refused in one sentence', () => {
+  test.each([
+    ['below /proc', '/proc/x/y', /ENOENT/],
+    ['/proc itself', '/proc', /E[A-Z]+/],
+    ['below /sys', '/sys/x', /E[A-Z]+/],
+    ['below a device', '/dev/null/x', /ENOTDIR/],
+    ['with a name that is too long', `/tmp/${'x'.repeat(300)}`, /ENAMETOOLONG/],
+  ])('%s', (_, folder, reason) => {
+    expect(refusal(folder)).toMatch(reason);
+  });
+
+  test('a file, and a path with a file as parent', () => {
+    writeFileSync(join(base, 'file'), '');
+    expect(refusal(join(base, 'file'))).toContain('is not a folder');
+    expect(refusal(join(base, 'file', 'data'))).toContain('a part of its path is a file');
+  });
+
+  test('in use by another start', async () => {
+    const data = join(base, 'data');
+    const { lifeline } = makeFolders(data, 3);
+    expect(refusal(data)).toContain('is in use by another start');
+    await lifeline.release(5_000);
+    checkDataFolder(data);
+  });
+
+  test('not writable for this user', () => {
+    // As another user where the test runs as root, for whom no permission counts.
+    const script = `import('${new URL('data-folder.mjs', import.meta.url)}').then(({ checkDataFolder }) => {
+      if (process.getuid() === 0) process.setuid(65534);
+      try { checkDataFolder('${base}/data'); } catch (fault) { process.stdout.write(fault.message); }
+    })`;
+    const { stdout } = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' });
+    expect(stdout).toContain('can not be used (EACCES): this user may not write there');
+  });
+
+  test('no space left', () => {
+    // /proc tells of no free block at all.
+    expect(() => requireSpace('/proc', 'name a folder on another disk')).toThrow(
+      /has 0 MB free, and the servers need 500 MB: make room, or name/,
+    );
+  });
+});
+
+test('a good folder is made with those above it, and nothing else is left in it; of a refused one nothing is left', () => {
+  checkDataFolder(join(base, 'a', 'b'));
+  expect(readdirSync(join(base, 'a', 'b'))).toEqual([]);
+  expect(() => checkDataFolder(join(base, 'c', 'x'.repeat(300)))).toThrow('ENAMETOOLONG');
+  expect(existsSync(join(base, 'c'))).toBe(false);
+});
+
+test('making a folder ends, also below /proc, where Node’s own way never does', () => {
+  const script = `import('${new URL('make-folder.mjs', import.meta.url)}').then(({ makeFolder }) => makeFolder('/proc/x/y'))`;
+  const { signal, stderr } = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8', timeout: 5_000 });
+  expect(signal).toBeNull();
+  expect(stderr).toContain('ENOENT');
+  expect(makeFolder(join(base, 'a', 'b'))).toEqual([join(base, 'a'), join(base, 'a', 'b')]);
+  expect(makeFolder(join(base, 'a', 'b'))).toEqual([]);
+});
