@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { bootstrap } from '../scripts/lib/bootstrap.mjs';
-import { runScript } from '../scripts/lib/run.mjs';
+import { runScript, takesNothing } from '../scripts/lib/run.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const ROUNDS = 3;
@@ -20,6 +20,7 @@ const SERVICES = ['ingest-gateway', 'indexer', 'archiver'];
 const TICKS_PER_SECOND = 100;
 
 await runScript(async ({ env, signal, print }) => {
+  takesNothing('npm run bench');
   await bootstrap({ env, signal, print });
   const folder = mkdtempSync(join(tmpdir(), 'tailrace-bench-'));
   const endpointsFile = join(folder, 'endpoints.json');

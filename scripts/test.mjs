@@ -5,13 +5,14 @@ import { fileURLToPath } from 'node:url';
 import { runGuarded } from '../packages/stack/src/toolchain/processes.mjs';
 import { bootstrap } from './lib/bootstrap.mjs';
 import { readResults, sumResults } from './lib/results.mjs';
-import { runScript } from './lib/run.mjs';
+import { runScript, takesNothing } from './lib/run.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const RESULTS = join(ROOT, '.results');
 const TURBO = join(ROOT, 'node_modules/.bin/turbo');
 
 await runScript(async ({ env, signal, print }) => {
+  takesNothing('npm test');
   await bootstrap({ env, signal, print });
   rmSync(RESULTS, { recursive: true, force: true });
   const run = { cwd: ROOT, env: { ...env, TURBO_TELEMETRY_DISABLED: '1', TURBO_NO_UPDATE_NOTIFIER: '1' }, signal };

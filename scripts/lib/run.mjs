@@ -1,5 +1,5 @@
 // How each script here begins and ends.
-import { describeFailure, exitCodeOf } from '../../packages/stack/src/toolchain/failure.mjs';
+import { describeFailure, exitCodeOf, Failure } from '../../packages/stack/src/toolchain/failure.mjs';
 import { EXIT_STOPPED, stopSignal } from './stop.mjs';
 
 /** What may still be open behind a finished script is nothing that anybody waits for. */
@@ -29,4 +29,14 @@ export async function runScript(work) {
     process.exitCode = signal.aborted ? EXIT_STOPPED : exitCodeOf(failed);
   }
   setTimeout(() => process.exit(), LINGER_MS).unref();
+}
+
+/**
+ * For a script without options: one that is given and passed over in silence looks as if it had worked.
+ * @param {string} command what a person types
+ * @param {readonly string[]} argv
+ * @throws Failure with exit code 2 on any word
+ */
+export function takesNothing(command, argv = process.argv.slice(2)) {
+  if (argv.length > 0) throw new Failure(`${command} takes no options, and "${argv[0]}" was given: leave it out.`, { exitCode: 2 });
 }

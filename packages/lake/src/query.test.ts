@@ -92,6 +92,18 @@ describe('a query over the lake', () => {
     expect(empty.columns.slice(-3)).toEqual(['value', 'dt', 'hour']);
   });
 
+  it('takes a result that fits into memory, and says what to do with a larger one', async () => {
+    const count = (rows: number): Promise<number> =>
+      inFolder((folder) =>
+        withDatabase(async (database) => {
+          const query = await LakeQuery.open(database, `SELECT * FROM range(${rows})`, { folder });
+          return (await query.run([])).rows.length;
+        }),
+      );
+    expect(await count(100_000)).toBe(100_000);
+    await expect(count(50_000_000)).rejects.toThrow(/more than 100000 rows.*LIMIT/);
+  });
+
   it('says in one sentence what fails at a row', async () => {
     await expect(ask('SELECT service::INTEGER FROM events')).rejects.toThrow(/^Conversion error \(line 1, column \d+\): [^\n]+$/);
   });

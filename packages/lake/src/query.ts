@@ -55,6 +55,9 @@ function narrowed(value: unknown): unknown {
   return typeof value === 'string' && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
 
+/** A whole result is held in memory before it is shown. */
+const MAX_RESULT_ROWS = 100_000;
+
 const NO_STATEMENT = 'Error in native callback';
 const MIB = 1024 * 1024;
 
@@ -98,7 +101,11 @@ export class LakeQuery {
     await this.#see(files, window);
     const prepared = await this.#prepare();
     try {
-      const reader = await prepared.runAndReadAll();
+      const reader = await prepared.streamAndReadUntil(MAX_RESULT_ROWS + 1);
+      if (reader.currentRowCount > MAX_RESULT_ROWS)
+        throw new Error(
+          `the result has more than ${MAX_RESULT_ROWS} rows, and all of it is held in memory: add a LIMIT, or read the objects themselves`,
+        );
       const columns = reader.deduplicatedColumnNames();
       const wide = columns.map((_, i) => WIDE_NUMBERS.has(reader.columnTypeId(i)));
       const rows = reader
