@@ -20,6 +20,8 @@ export type ArchiveEvent =
       readonly rawBytes: number;
       readonly tookMs: number;
     }
+  /** Offsets that hold no readable record (markers of a transaction) are in the chain as such. */
+  | { readonly kind: 'void-declared'; readonly chain: ChainId; readonly first: number; readonly next: number }
   /** The rows of an object could not be written at once; they stand in it all the same. */
   | { readonly kind: 'built-in-parts'; readonly chain: ChainId; readonly first: number; readonly next: number; readonly how: InParts }
   /** A step failed and is tried again, for as long as it takes. */
@@ -29,4 +31,4 @@ export type ArchiveEvent =
   | { readonly kind: 'cleanup-failed'; readonly chain: ChainId; readonly cause: unknown };
 
 /** A step of making an object stand. */
-export type Step = 'build the file' | 'look up the topic' | 'write to the store';
+export type Step = 'build the file' | 'look up the topic' | 'read the void again' | 'write to the store';

@@ -10,7 +10,7 @@ function problemOf({ problem, waitingMs }: LaneArchiveView): string | undefined 
   return `nothing has failed, but an object has been waiting for ${Math.floor(waitingMs / 1000)} s`;
 }
 
-/** `degraded` while a partition can not get its objects into the lake: nothing is lost, they wait on disk. */
+/** `degraded` while a partition can not get its objects into the lake: nothing is lost as long as Kafka keeps its records. */
 export function archiveHealth(views: readonly LaneArchiveView[]): Check {
   const stuck = views.flatMap((view) => {
     const problem = problemOf(view);
@@ -22,6 +22,6 @@ export function archiveHealth(views: readonly LaneArchiveView[]): Check {
   const more = stuck.length > 1 ? ` (and ${stuck.length - 1} more)` : '';
   return {
     state: 'degraded',
-    sentence: `${first.where}${more} can not be written to the lake now; its records wait on disk: ${first.problem}`,
+    sentence: `${first.where}${more} can not be written to the lake now; Kafka keeps its records until they are: ${first.problem}`,
   };
 }

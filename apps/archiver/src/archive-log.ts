@@ -31,6 +31,11 @@ export function archiveLog(log: Logger): (event: ArchiveEvent) => void {
       case 'claim-checked':
         claimChecked(log, where, event, event.repair);
         return;
+      case 'void-declared': {
+        const { first, next } = event;
+        log.info({ ...event.chain, first, next }, `offsets ${first} to ${next - 1} of ${where} hold no record, and the lake says so`);
+        return;
+      }
       case 'built-in-parts':
         builtInParts(log, where, event, event.how);
         return;

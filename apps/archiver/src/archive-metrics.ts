@@ -18,6 +18,7 @@ export function archiveMetrics(registry: Metrics, views: () => readonly LaneArch
   const repairs = counter('repairs_total', 'Claims whose object was missing, by what could be made of them.', ['kind']);
   const lost = counter('claims_with_losses_total', 'Claims of which records are lost. Above 0 somebody must look.');
   const untyped = counter('untyped_rows_total', 'Rows that could not be looked into: they have their bytes and no typed columns.');
+  const voids = counter('void_offsets_total', 'Offsets that held no readable record, declared as such in the ledger.');
   const failed = counter('failed_steps_total', 'Steps that failed and are tried again.', ['step']);
   const took = new Histogram({
     name: 'tailrace_archiver_object_seconds',
@@ -60,6 +61,9 @@ export function archiveMetrics(registry: Metrics, views: () => readonly LaneArch
         if (event.repair.kind === 'stands') return;
         repairs.inc({ kind: event.repair.kind });
         if (LOST.has(event.repair.kind)) lost.inc();
+        return;
+      case 'void-declared':
+        voids.inc(event.next - event.first);
         return;
       case 'built-in-parts':
         untyped.inc(event.how.untyped.length);

@@ -1,8 +1,9 @@
-import { rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { auditLake, StoreError } from '@tailrace/lake';
 import { MemoryStore } from '@tailrace/lake/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Abandoned, OutOfOrder, TopicMadeAnew, UndeclaredGap } from './faults.ts';
+import { Abandoned, NotVoid, OutOfOrder, SpoolLost, TopicMadeAnew, UndeclaredGap } from './faults.ts';
 import { batchOf, CHAIN, laneOf, logRecords, SinkWorld, type WorldOptions } from './testing/sink-world.ts';
 
 let world: SinkWorld | undefined;
@@ -19,6 +20,13 @@ afterEach(async () => {
   await world?.close();
   world = undefined;
 });
+
+async function eachFile(folder: string, work: (path: string) => Promise<void>): Promise<void> {
+  for (const name of await readdir(folder)) await work(join(folder, name));
+}
+const truncateAll = (folder: string): Promise<void> => eachFile(folder, (path) => truncate(path, 700));
+const scrambleAll = (folder: string): Promise<void> =>
+  eachFile(folder, async (path) => writeFile(path, (await readFile(path)).fill('x', 300, 900)));
 
 const settled = async (promise: Promise<unknown>): Promise<string> =>
   await Promise.race([
@@ -131,17 +139,74 @@ describe('the archive sink, when things fail', () => {
     expect(await w.archived()).toEqual([logRecords(0, 5), logRecords(5, 10)]);
   });
 
-  it('passes no hole in silence: a gap, a void and a jump within a batch all stop it by name', async () => {
+  it('passes no hole in silence: a gap and a jump within a batch stop it by name', async () => {
     const w = await open();
     await w.sink.assign(laneOf());
-    for (const kind of ['expired', 'truncated', 'recreated', 'void'] as const)
+    for (const kind of ['expired', 'truncated', 'recreated'] as const)
       await expect(w.sink.gap(laneOf(), { kind, from: 5, to: 9 })).rejects.toThrow(UndeclaredGap);
-    await expect(w.sink.gap(laneOf(), { kind: 'void', from: 5, to: 9 })).rejects.toThrow(
-      'Offsets 5 to 8 of service-events, partition 3, are void',
+    await expect(w.sink.gap(laneOf(), { kind: 'expired', from: 5, to: 9 })).rejects.toThrow(
+      'Offsets 5 to 8 of service-events, partition 3, are expired',
     );
+    await expect(w.sink.gap(laneOf(), { kind: 'void', from: 5, to: 9 })).rejects.toThrow(OutOfOrder);
     await expect(w.sink.write(batchOf(logRecords(1, 3)), signal)).rejects.toThrow(OutOfOrder);
     await expect(w.sink.write(batchOf([...logRecords(0, 2), ...logRecords(3, 5)]), signal)).rejects.toThrow(OutOfOrder);
     expect(w.store.objects.size).toBe(0);
+  });
+
+  it('declares a void between the objects around it, and the audit finds every offset covered', async () => {
+    const w = await open({ idleMs: 60_000 });
+    await w.sink.assign(laneOf());
+    const before = w.sink.write(batchOf(logRecords(0, 5)), signal);
+    await w.sink.gap(laneOf(), { kind: 'void', from: 5, to: 9 });
+    await before;
+    const behind = w.sink.write(batchOf(logRecords(9, 12)), signal);
+    await vi.waitFor(() => expect(w.sink.views()[0]?.spooledRows).toBe(3));
+    await w.sink.flush('stop', [CHAIN]);
+    await behind;
+    expect(await w.archived()).toEqual([logRecords(0, 5), logRecords(9, 12)]);
+    expect(w.seen('void-declared')).toMatchObject([{ first: 5, next: 9 }]);
+    const { findings, partitions } = await auditLake(w.ledger);
+    expect(findings).toEqual([]);
+    expect(partitions).toMatchObject([{ next: 12 }]);
+    // Another archiver goes on behind it, and one that is told of it again has nothing to do.
+    expect(await w.sink.assign(laneOf())).toEqual({ startAt: 12 });
+    await w.sink.gap(laneOf(), { kind: 'void', from: 5, to: 9 });
+  });
+
+  it('declares no void in which a second reader finds a record: the lane goes on at the chain’s end', async () => {
+    const w = await open({
+      idleMs: 60_000,
+      confirmVoid: async (chain, range) => {
+        throw new NotVoid(chain, range, 6);
+      },
+    });
+    await w.sink.assign(laneOf());
+    const before = w.sink.write(batchOf(logRecords(0, 5)), signal);
+    await expect(w.sink.gap(laneOf(), { kind: 'void', from: 5, to: 9 })).rejects.toThrow(NotVoid);
+    await before;
+    expect(await w.sink.assign(laneOf())).toEqual({ startAt: 5 });
+    expect(w.seen('void-declared')).toEqual([]);
+  });
+
+  it.each([
+    ['are gone', async (w: SinkWorld) => rm(w.spool.folder, { recursive: true })],
+    ['are cut', async (w: SinkWorld) => truncateAll(w.spool.folder)],
+    ['are not what was written', async (w: SinkWorld) => scrambleAll(w.spool.folder)],
+  ])('gives up a lane whose rows %s: they are read from Kafka again, and the spool is whole again', async (_, damage) => {
+    const w = await open({ idleMs: 60_000 });
+    await w.sink.assign(laneOf());
+    const write = w.sink.write(batchOf(logRecords(0, 50)), signal);
+    const failed = expect(write).rejects.toThrow(SpoolLost);
+    await vi.waitFor(() => expect(w.sink.views()[0]?.spooledRows).toBe(50));
+    await damage(w);
+    await w.sink.flush('stop', [CHAIN]);
+    await failed;
+    expect(await w.sink.assign(laneOf())).toEqual({ startAt: 0 });
+    const again = w.sink.write(batchOf(logRecords(0, 50)), signal);
+    await vi.waitFor(() => expect(w.sink.views()[0]?.spooledRows).toBe(50));
+    await w.sink.flush('stop', [CHAIN]);
+    await again;
+    expect(await w.archived()).toEqual([logRecords(0, 50)]);
   });
 
   it('opens a lane anew after a rejection: what was open is dropped, and read again from the chain’s end', async () => {
@@ -161,7 +226,10 @@ describe('the archive sink, when things fail', () => {
     const lane = new AbortController();
     const write = w.sink.write(batchOf(logRecords(0, 5)), lane.signal);
     await vi.waitFor(() => expect(w.sink.views()[0]?.spooledRows).toBe(5));
-    await rm(w.spool.folder, { recursive: true });
+    await eachFile(w.spool.folder, async (path) => {
+      await rm(path);
+      await mkdir(path);
+    });
     lane.abort();
     await expect(write).rejects.toThrow(Abandoned);
     await vi.waitFor(() => expect(w.seen('cleanup-failed')).toHaveLength(1));

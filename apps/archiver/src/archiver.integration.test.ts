@@ -100,6 +100,51 @@ describe('the archiver on real servers', () => {
     await lakeIsTheLog(200);
   });
 
+  it('goes on behind the transactions of a foreign producer: committed records are rows, and the rest is declared void', async () => {
+    await bench.transactions(async (producer, topic) => {
+      const transaction = async (mark: string, how: 'commit' | 'abort') => {
+        await producer.begin();
+        for (const partition of [0, 1]) await producer.write(topic, partition, [`${mark} 0`, `${mark} 1`, `${mark} 2`]);
+        await producer.end(how);
+      };
+      await bench.publish(records(20, 'before'));
+      const first = await bench.archiver('a');
+      await transaction('kept', 'commit');
+      await transaction('aborted', 'abort');
+      await bench.publish(records(20, 'between'));
+      await untilArchived(46);
+      await first.stop();
+      await transaction('kept too', 'commit');
+      await bench.publish(records(20, 'behind'));
+      await bench.archiver('a');
+      await untilArchived(72);
+    });
+    const { findings, partitions } = await auditLake(bench.ledger);
+    expect(findings).toEqual([]);
+    // Each marker is an offset, and so is each record that was aborted.
+    expect(partitions.map(({ next, voids }) => ({ next, voids }))).toEqual(
+      [0, 1].map(() => ({
+        next: 42,
+        voids: [
+          { first: 13, next: 18 },
+          { first: 31, next: 32 },
+        ],
+      })),
+    );
+    for (const chain of await bench.chains()) {
+      const values = (await bench.inLake(chain)).map(({ value }) => value?.toString());
+      expect(values.filter((value) => value?.startsWith('kept'))).toEqual([
+        'kept 0',
+        'kept 1',
+        'kept 2',
+        'kept too 0',
+        'kept too 1',
+        'kept too 2',
+      ]);
+      expect(values.some((value) => value?.startsWith('aborted'))).toBe(false);
+    }
+  });
+
   it('covers everything once although two archivers own the same partitions and race for each claim', async () => {
     const archivers = await Promise.all([bench.archiver('a'), bench.archiver('b'), bench.archiver('c')]);
     for (let round = 0; round < 5; round++) {

@@ -12,7 +12,7 @@ import type { ArchiveEvent } from './archive-events.ts';
 import { ArchiveSink } from './archive-sink.ts';
 import type { ArchiverConfig } from './config.ts';
 import { lakeLayout, STREAM } from './lake-layout.ts';
-import { logRangeReader } from './log-range-reader.ts';
+import { logRangeReader, voidReader } from './log-range-reader.ts';
 import { ROTATION } from './rotation.ts';
 import type { Spool } from './spool.ts';
 import { Turn } from './turn.ts';
@@ -62,6 +62,7 @@ export function createArchiver(config: ArchiverConfig, ports: ArchiverPorts, { g
       database,
       spool,
       building: new Turn(),
+      confirmVoid: voidReader(() => consumer(`${group}.repair`)),
       incarnation: (topic) => identity.lookUp(topic, LOOKUP_TIMEOUT_MS),
       clock: systemClock,
       backoff: DEFAULT_BACKOFF,

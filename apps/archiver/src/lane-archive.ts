@@ -1,10 +1,10 @@
 import { type Batch, type Outcome, STORED } from '@tailrace/kafka-kit';
-import type { ChainId, LakeRecord, RowFile } from '@tailrace/lake';
+import type { ChainId, LakeRecord, OffsetRange, RowFile } from '@tailrace/lake';
 import { rawBytes, recordsFrom } from './batch-records.ts';
 import { Abandoned, OutOfOrder } from './faults.ts';
 import { firstLine } from './first-line.ts';
 import { type NextRecord, type RotationCause, type RotationLimits, type Segment, segments } from './rotation.ts';
-import { type ArchivePorts, type ClosedObject, type Progress, storeObject } from './store-object.ts';
+import { type ArchivePorts, type ClosedObject, type ClosedVoid, type Progress, storeObject, storeVoid } from './store-object.ts';
 import { Turn } from './turn.ts';
 
 /** Closed objects that may wait for the store before the lane takes in no more: a store that is away must not fill the disk. */
@@ -52,7 +52,7 @@ export class LaneArchive {
   #next: number;
   #open: OpenObject | undefined;
   #lastTakenMs: number;
-  #closed: (ClosedObject & { readonly closedMs: number })[] = [];
+  #closed: ((ClosedObject | ClosedVoid) & { readonly closedMs: number })[] = [];
   #storing: Promise<void> | undefined;
   #waiters: Waiter[] = [];
   #room: (() => void)[] = [];
@@ -93,11 +93,25 @@ export class LaneArchive {
     this.#watch(signal);
     const last = batch.offset(batch.length - 1);
     await this.#taking.run(() => this.#take(batch));
-    if (last >= this.#end) {
-      if (this.#gone !== undefined) throw this.#gone;
-      await new Promise<void>((resolve, reject) => this.#waiters.push({ last, resolve, reject }));
-    }
+    await this.#stored(last);
     return Array.from({ length: batch.length }, () => STORED);
+  }
+
+  /** The range holds no readable record: what is open ends before it, and the chain says so once this resolves. */
+  async passVoid(range: OffsetRange): Promise<void> {
+    await this.#taking.run(async () => {
+      await this.#roomForOneMore();
+      await this.#dropArchived();
+      const first = Math.max(range.first, this.#next);
+      // Somebody else's entries reach over it.
+      if (first >= range.next) return;
+      if (first > this.#next) throw new OutOfOrder(this.chain, this.#next, first);
+      this.#closeOpen('void');
+      this.#closed.push({ file: undefined, first, next: range.next, closedMs: this.#ports.clock.nowMs() });
+      this.#next = range.next;
+      this.#pump();
+    });
+    await this.#stored(range.next - 1);
   }
 
   /** Closes the open object when nothing was taken in for `idleMs`. */
@@ -148,9 +162,7 @@ export class LaneArchive {
   }
 
   async #take(batch: Batch): Promise<void> {
-    while (this.#closed.length >= MAX_WAITING_OBJECTS && this.#gone === undefined)
-      await new Promise<void>((resolve) => this.#room.push(resolve));
-    if (this.#gone !== undefined) throw this.#gone;
+    await this.#roomForOneMore();
     await this.#dropArchived();
     const records = recordsFrom(batch, this.#next);
     const [first] = records;
@@ -163,6 +175,19 @@ export class LaneArchive {
     this.#lastTakenMs = this.#ports.clock.nowMs();
     batch.release();
     this.#pump();
+  }
+
+  /** Resolves when the offset is in the lake; rejects when the lane ends before. */
+  async #stored(last: number): Promise<void> {
+    if (last < this.#end) return;
+    if (this.#gone !== undefined) throw this.#gone;
+    await new Promise<void>((resolve, reject) => this.#waiters.push({ last, resolve, reject }));
+  }
+
+  async #roomForOneMore(): Promise<void> {
+    while (this.#closed.length >= MAX_WAITING_OBJECTS && this.#gone === undefined)
+      await new Promise<void>((resolve) => this.#room.push(resolve));
+    if (this.#gone !== undefined) throw this.#gone;
   }
 
   /** Somebody else extended the chain beyond everything taken in: what is open is in the lake already. */
@@ -228,8 +253,7 @@ export class LaneArchive {
     for (let object = this.#closed[0]; object !== undefined; object = this.#closed[0]) {
       const progress: Progress = { claimed: false, unclaimed: this.#revoked.signal, all: this.#over.signal };
       try {
-        await object.file.close();
-        this.#end = Math.max(this.#end, await storeObject(this.#ports, this.chain, object, this.#end, progress));
+        this.#end = Math.max(this.#end, await this.#store(object, progress));
       } catch (error) {
         this.#failed(error instanceof Error ? error : new Error(String(error)));
         return;
@@ -238,8 +262,14 @@ export class LaneArchive {
       this.#settle();
       for (const go of this.#room.splice(0)) go();
       // Its rows are in the lake: a file that can not be deleted must not end the lane.
-      await object.file.delete().catch((cause: unknown) => this.#ports.observe({ kind: 'cleanup-failed', chain: this.chain, cause }));
+      await object.file?.delete().catch((cause: unknown) => this.#ports.observe({ kind: 'cleanup-failed', chain: this.chain, cause }));
     }
+  }
+
+  async #store(object: ClosedObject | ClosedVoid, progress: Progress): Promise<number> {
+    if (object.file === undefined) return await storeVoid(this.#ports, this.chain, object, this.#end, progress);
+    await object.file.close();
+    return await storeObject(this.#ports, this.chain, object, this.#end, progress);
   }
 
   /** Nothing behind this object can be stored: everybody who waits is told, so that the lane is opened again from the chain's end. */

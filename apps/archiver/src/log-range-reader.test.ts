@@ -1,8 +1,8 @@
 import type { BrokerConsumer, PartitionFacts, RawRecord } from '@tailrace/kafka-kit';
 import type { LakeRecord } from '@tailrace/lake';
 import { expect, it } from 'vitest';
-import { TopicMadeAnew } from './faults.ts';
-import { logRangeReader } from './log-range-reader.ts';
+import { NotVoid, TopicMadeAnew } from './faults.ts';
+import { logRangeReader, voidReader } from './log-range-reader.ts';
 import { CHAIN } from './testing/sink-world.ts';
 
 const FACTS: PartitionFacts = { incarnation: CHAIN.incarnation, committed: null, logStart: 0, logEnd: 100 };
@@ -36,7 +36,7 @@ function scripted(facts: Partial<PartitionFacts>, polls: readonly (readonly numb
       did.closed++;
     },
   };
-  return { did, read: logRangeReader(() => consumer) };
+  return { did, read: logRangeReader(() => consumer), confirmVoid: voidReader(() => consumer) };
 }
 
 async function offsets(records: AsyncIterable<readonly LakeRecord[]>): Promise<number[]> {
@@ -78,4 +78,18 @@ it('never ends early and never skips: a hole, a log that is too short and anothe
   const anew = scripted({ incarnation: 'other___' }, []);
   await expect(anew.read(CHAIN, 5, 9)).rejects.toThrow(TopicMadeAnew);
   expect([short.did.closed, anew.did.closed]).toEqual([1, 1]);
+});
+
+it('takes a range for void only where the first record that comes lies behind it', async () => {
+  const range = { first: 5, next: 8 };
+  const empty = scripted({}, [[], [8]]);
+  await empty.confirmVoid(CHAIN, range);
+  expect(empty.did).toEqual({ assigned: [5], closed: 1 });
+  const record = scripted({}, [[7]]);
+  await expect(record.confirmVoid(CHAIN, range)).rejects.toThrow(NotVoid);
+  await expect(scripted({ incarnation: 'other___' }, []).confirmVoid(CHAIN, range)).rejects.toThrow(TopicMadeAnew);
+  // What the log no longer has can not be read again: the reading that found it void was the last.
+  const gone = scripted({ logStart: 8 }, []);
+  await gone.confirmVoid(CHAIN, range);
+  expect(gone.did.assigned).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import type { BrokerConsumer, RawRecord, TopicPartition } from '@tailrace/kafka-kit';
-import type { ChainId, LakeRecord, LogRange, ReadLog } from '@tailrace/lake';
-import { TopicMadeAnew } from './faults.ts';
+import type { ChainId, LakeRecord, LogRange, OffsetRange, ReadLog } from '@tailrace/lake';
+import { NotVoid, TopicMadeAnew } from './faults.ts';
 
 const MAX_POLL_RECORDS = 1000;
 const POLL_MS = 500;
@@ -26,16 +26,7 @@ export function logRangeReader(connect: () => BrokerConsumer): ReadLog {
     const consumer = connect();
     let reading = false;
     try {
-      await consumer.connect([], {
-        rebalance: ({ kind, partitions }) => (kind === 'assigned' ? consumer.assign([]) : consumer.unassign(partitions)),
-        commit: () => {},
-        log: () => {},
-      });
-      const facts = await consumer.facts(chain, LOOKUP_MS);
-      if (facts.incarnation !== chain.incarnation) throw new TopicMadeAnew(chain, facts.incarnation);
-      if (facts.logEnd < next)
-        throw new UnreadableRange(chain, `its log ends at ${facts.logEnd}, and offsets up to ${next - 1} were claimed`);
-      const from = Math.max(first, facts.logStart);
+      const from = await startOf(consumer, chain, { first, next });
       if (from >= next) return { kind: 'nothing-left' };
       reading = true;
       return { kind: 'records', from, records: records(consumer, chain, from, next) };
@@ -43,6 +34,41 @@ export function logRangeReader(connect: () => BrokerConsumer): ReadLog {
       if (!reading) await consumer.close(CLOSE_MS);
     }
   };
+}
+
+/** Sees whether a range holds no readable record, as far as the log still has it: the first that is delivered must lie behind it. Rejects with NotVoid otherwise. */
+export function voidReader(connect: () => BrokerConsumer): (chain: ChainId, range: OffsetRange) => Promise<void> {
+  return async (chain, range) => {
+    const consumer = connect();
+    try {
+      const from = await startOf(consumer, chain, range);
+      if (from >= range.next) return;
+      consumer.assign([{ topic: chain.topic, partition: chain.partition, nextToRead: from }]);
+      const startedMs = performance.now();
+      for (;;) {
+        const [record] = await consumer.poll(1, POLL_MS);
+        if (record !== undefined && record.offset < range.next) throw new NotVoid(chain, range, record.offset);
+        if (record !== undefined) return;
+        if (performance.now() - startedMs > STALLED_MS)
+          throw new UnreadableRange(chain, `nothing came behind offset ${range.next - 1} within ${STALLED_MS} ms`);
+      }
+    } finally {
+      await consumer.close(CLOSE_MS);
+    }
+  };
+}
+
+/** Connects, and says where the range begins in the log as it is: at its first offset or at the log's start. */
+async function startOf(consumer: BrokerConsumer, chain: ChainId, { first, next }: OffsetRange): Promise<number> {
+  await consumer.connect([], {
+    rebalance: ({ kind, partitions }) => (kind === 'assigned' ? consumer.assign([]) : consumer.unassign(partitions)),
+    commit: () => {},
+    log: () => {},
+  });
+  const facts = await consumer.facts(chain, LOOKUP_MS);
+  if (facts.incarnation !== chain.incarnation) throw new TopicMadeAnew(chain, facts.incarnation);
+  if (facts.logEnd < next) throw new UnreadableRange(chain, `its log ends at ${facts.logEnd}, and offsets up to ${next - 1} were claimed`);
+  return Math.max(first, facts.logStart);
 }
 
 async function* records(consumer: BrokerConsumer, chain: ChainId, from: number, next: number): AsyncIterable<readonly LakeRecord[]> {

@@ -45,6 +45,8 @@ export class Spool {
 
   /** A new row file. */
   async rows(): Promise<RowFile> {
+    // Somebody may have cleaned up around us: without it no lane would ever go on.
+    await makeFolder(this.folder);
     return await RowFile.create(join(this.folder, `${randomUUID()}.rows`));
   }
 

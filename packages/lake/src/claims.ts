@@ -73,16 +73,26 @@ export async function extendChain(
   body: Buffer,
   onClaimed: () => void,
 ): Promise<Extended> {
-  const claim = await ports.ledger.claim(chain, entry);
-  if (claim.kind === 'taken') {
-    const { by } = claim;
-    const repair: Repair = by.kind === 'data' ? await repairClaim(ports, chain, by) : { kind: 'stands' };
-    return { end: by.next, met: { entry: by, repair } };
-  }
+  const met = await claimOrMeet(ports, chain, entry);
+  if (met !== undefined) return met;
   onClaimed();
   // `exists` is success too: an earlier attempt whose answer was lost, or somebody who repaired our claim. What is there is the truth.
   await ports.ledger.store.putIfAbsent(entry.object, body);
   return { end: entry.next, met: undefined };
+}
+
+/** Extends a chain over offsets that never held a readable record, under the rules of `extendChain`. */
+export async function declareVoid(ports: RepairPorts, chain: ChainId, entry: LedgerEntry & { readonly kind: 'void' }): Promise<Extended> {
+  return (await claimOrMeet(ports, chain, entry)) ?? { end: entry.next, met: undefined };
+}
+
+/** Undefined when the position is ours; else what another attempt made of it, whose object stands then. */
+async function claimOrMeet(ports: RepairPorts, chain: ChainId, entry: LedgerEntry): Promise<Extended | undefined> {
+  const claim = await ports.ledger.claim(chain, entry);
+  if (claim.kind !== 'taken') return undefined;
+  const { by } = claim;
+  const repair: Repair = by.kind === 'data' ? await repairClaim(ports, chain, by) : { kind: 'stands' };
+  return { end: by.next, met: { entry: by, repair } };
 }
 
 export interface OpenChain {

@@ -1,5 +1,7 @@
 export { type AuditReport, auditLake, type Finding, type PartitionReport } from './audit.ts';
 export {
+  declareVoid,
+  type Extended,
   extendChain,
   type LogRange,
   type MakeObject,
@@ -14,7 +16,7 @@ export { Database } from './duckdb.ts';
 export { FileDamage, readFooter } from './footer.ts';
 export { Ledger } from './ledger.ts';
 export { type DataEntry, LedgerDamage, type LedgerEntry, MAX_DATA_SPAN } from './ledger-entry.ts';
-export { buildObject, dataEntry, objectMaker } from './object-builder.ts';
+export { type BuiltObject, buildObject, dataEntry, objectMaker } from './object-builder.ts';
 export { dataKey, type LakeLayout } from './object-names.ts';
 export { type ObjectStore, StoreError, storeBuffer } from './object-store.ts';
 export { readParquet } from './parquet-reader.ts';
@@ -24,4 +26,4 @@ export { QueryFault } from './query-fault.ts';
 export { type ChainId, chainText, type LakeRecord, type OffsetRange } from './records.ts';
 export { RowFile } from './row-file.ts';
 export { S3Store } from './s3-store.ts';
-export type { InParts } from './write-in-parts.ts';
+export { type InParts, isOfTheMoment } from './write-in-parts.ts';

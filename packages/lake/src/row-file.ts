@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type FileHandle, open, unlink } from 'node:fs/promises';
+import { type FileHandle, open, rm, stat } from 'node:fs/promises';
 import { eventKind } from '@tailrace/events';
 import { withoutLoneSurrogates } from './lone-surrogates.ts';
 import { recordDigest } from './record-digest.ts';
@@ -171,8 +171,18 @@ export class RowFile {
     }
   }
 
+  /** Whether the closed file is still on disk with the bytes that were written: others may clean up folders. */
+  async isWhole(): Promise<boolean> {
+    try {
+      return (await stat(this.path)).size === this.#state.fileBytes;
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return false;
+      throw error;
+    }
+  }
+
   async delete(): Promise<void> {
     await this.close();
-    await unlink(this.path);
+    await rm(this.path, { force: true });
   }
 }

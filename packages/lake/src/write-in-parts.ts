@@ -20,7 +20,7 @@ interface Part {
 }
 
 /** Whether the disk failed, and not what was to be written: the same rows may well be written at another time. */
-function isOfTheMoment(fault: Error): boolean {
+export function isOfTheMoment(fault: Error): boolean {
   return 'code' in fault || /^(IO|HTTP|Interrupt) Error/i.test(fault.message);
 }
 

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectAdmin, connectPublisher, createNativeConsumer, type KafkaSettings, type OutgoingRecord } from '@tailrace/kafka-kit';
+import { TransactionalProducer } from '@tailrace/kafka-kit/testing';
 import {
   type ChainId,
   Database,
@@ -75,6 +76,16 @@ export class Bench {
     await publisher.close(5_000);
     const failed = fates.filter(({ kind }) => kind !== 'acknowledged');
     if (failed.length > 0) throw new Error(`not published: ${JSON.stringify(failed[0])}`);
+  }
+
+  /** Lends a transactional producer. */
+  async transactions(work: (producer: TransactionalProducer, topic: string) => Promise<void>): Promise<void> {
+    const producer = await TransactionalProducer.connect(kafka);
+    try {
+      await work(producer, this.topic);
+    } finally {
+      await producer.close();
+    }
   }
 
   /** An archiver of its own group, so that two of them own the same partitions: what a zombie and its successor do. */

@@ -11,6 +11,7 @@ import {
   Ledger,
   type LogRange,
   listDataObjects,
+  type OffsetRange,
   objectMaker,
   readParquet,
 } from '@tailrace/lake';
@@ -64,6 +65,8 @@ export interface WorldOptions {
   readonly store?: MemoryStore;
   readonly rotation?: Partial<RotationLimits>;
   readonly idleMs?: number;
+  /** What a second reader finds in a void. */
+  readonly confirmVoid?: (chain: ChainId, range: OffsetRange) => Promise<void>;
   readonly incarnation?: (topic: string) => Promise<string | undefined>;
   /** Where the log that a repair reads begins. */
   readonly logStart?: () => number;
@@ -100,6 +103,7 @@ export class SinkWorld {
         database,
         spool,
         building: new Turn(),
+        confirmVoid: options.confirmVoid ?? (async () => {}),
         incarnation: options.incarnation ?? (async () => CHAIN.incarnation),
         clock: systemClock,
         backoff: { firstMs: 1, factor: 1.5, maxMs: 10, jitter: 0 },

@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, expect, it } from 'vitest';
 import { RealKafka } from '../testing/real-kafka.ts';
-import { ask, kafka, nativeSettings } from './native-client.ts';
+import { TransactionalProducer } from '../testing/transactions.ts';
 import { createNativeConsumer } from './native-consumer.ts';
 
 const TIMEOUT_MS = 20_000;
@@ -12,38 +11,38 @@ afterAll(() => real.close());
 it('the end that facts tell is reached by the fetch position behind a transaction’s marker, and lies before an open transaction', async () => {
   const topic = await real.topic(1);
   const tp = { topic, partition: 0 };
-  const producer = new kafka.Producer({ ...nativeSettings(real.settings), 'transactional.id': randomUUID() });
+  const producer = await TransactionalProducer.connect(real.settings);
   const consumer = createNativeConsumer(real.settings, {
     group: real.name('group'),
     protocol: { kind: 'consumer' },
     maxPollIntervalMs: 60_000,
   });
   await consumer.connect([], { rebalance: () => {}, commit: () => {}, log: () => {} });
-  const produce = async (count: number): Promise<void> => {
-    for (let i = 0; i < count; i += 1) producer.produce(topic, 0, Buffer.from(`v${i}`));
-    await ask((done) => producer.flush(TIMEOUT_MS, done as never));
-  };
+  const produce = (count: number): Promise<void> =>
+    producer.write(
+      topic,
+      0,
+      Array.from({ length: count }, (_, i) => `v${i}`),
+    );
   const offsets: number[] = [];
   const until = async (condition: () => boolean): Promise<void> => {
     for (let i = 0; i < 400 && !condition(); i += 1) for (const { offset } of await consumer.poll(100, 50)) offsets.push(offset);
     expect(condition()).toBe(true);
   };
-  await ask((done) => producer.connect({}, done));
-  await ask((done) => producer.initTransactions(TIMEOUT_MS, done as never));
-  await ask((done) => producer.beginTransaction(done as never));
+  await producer.begin();
   await produce(5);
-  await ask((done) => producer.commitTransaction(TIMEOUT_MS, done as never));
+  await producer.end('commit');
   consumer.assign([{ ...tp, nextToRead: 0 }]);
   expect((await consumer.facts(tp, TIMEOUT_MS)).logEnd).toBe(6);
   await until(() => consumer.fetchPosition(tp) === 6);
   expect(offsets).toEqual([0, 1, 2, 3, 4]);
-  await ask((done) => producer.beginTransaction(done as never));
+  await producer.begin();
   await produce(3);
   expect((await consumer.facts(tp, TIMEOUT_MS)).logEnd).toBe(6);
-  await ask((done) => producer.abortTransaction(TIMEOUT_MS, done as never));
+  await producer.end('abort');
   expect((await consumer.facts(tp, TIMEOUT_MS)).logEnd).toBe(10);
   await until(() => consumer.fetchPosition(tp) === 10);
   expect(offsets).toEqual([0, 1, 2, 3, 4]);
   await consumer.close(5000);
-  await ask((done) => producer.disconnect(done));
+  await producer.close();
 });

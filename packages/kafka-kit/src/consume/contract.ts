@@ -42,6 +42,14 @@ export interface Lane extends TopicPartition {
   readonly logEnd: number;
 }
 
+/** What a sink throws, from any of its calls, where no further try can help: the lane halts with this sentence. */
+export class StandsStill extends Error {
+  constructor(sentence: string) {
+    super(sentence);
+    this.name = 'StandsStill';
+  }
+}
+
 /** Offsets `[from, to)` that the lane can not read where it expected them. */
 export interface Gap {
   readonly kind: 'expired' | 'truncated' | 'recreated' | 'void';
@@ -51,7 +59,8 @@ export interface Gap {
 
 /**
  * Where records end up. Idempotent by record id, since an outage hands a batch over again.
- * `write` is called in offset order per lane and resolves with one outcome per record once they are durable; a throw is an outage.
+ * `write` is called in offset order per lane and resolves with one outcome per record once they are durable; a throw is an outage,
+ * except of StandsStill.
  */
 export interface Sink {
   readonly name: string;

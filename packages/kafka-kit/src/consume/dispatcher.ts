@@ -1,4 +1,4 @@
-import type { Gap, Outcome } from './contract.ts';
+import { type Gap, type Outcome, StandsStill } from './contract.ts';
 import type { GapNews, LaneState } from './lane.ts';
 import type { LoopContext } from './loop-context.ts';
 import { RecordBatch } from './record-batch.ts';
@@ -121,7 +121,8 @@ export class Dispatcher {
       if (!batch.released) lane.letGo(batch.heldBytes);
       return;
     }
-    if (batch.released) {
+    // A lane that halts would be handed what it owes without a pause.
+    if (batch.released || cause instanceof StandsStill) {
       this.#reopen(lane, cause);
       return;
     }
@@ -164,7 +165,9 @@ export class Dispatcher {
       (cause: unknown) =>
         stillOwned(() => {
           lane.tellingGap = false;
-          this.#context.outage(lane, 'gap', cause);
+          // A sink with a position of its own may have given up its lane: only an assignment lets it go on.
+          if (this.#context.options.sink.assign !== undefined || cause instanceof StandsStill) this.#reopen(lane, cause);
+          else this.#context.outage(lane, 'gap', cause);
         }),
     );
   }

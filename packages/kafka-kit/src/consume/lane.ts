@@ -6,6 +6,7 @@ import { heldBytes, RecordBatch } from './record-batch.ts';
 
 /** Why a lane reads no further until a person acts or it is assigned anew. */
 export type HaltReason =
+  | { readonly kind: 'sink'; readonly sentence: string }
   | { readonly kind: 'gap'; readonly gap: Gap; readonly sentence: string }
   | { readonly kind: 'dead'; readonly offset: number; readonly reason: string; readonly sentence: string };
 

@@ -3,6 +3,7 @@ import type { RuntimeEvent } from '../observe/runtime-events.ts';
 import { partitionKey, type TopicPartition } from '../records.ts';
 import { backoffMs } from '../recover/backoff.ts';
 import type { Clock } from '../time/clock.ts';
+import { StandsStill } from './contract.ts';
 import { type HaltReason, LaneState, type LaneTotals, type Outage } from './lane.ts';
 import type { ConsumerOptions, RuntimePorts } from './options.ts';
 
@@ -89,8 +90,12 @@ export class LoopContext {
     return this.lanes.get(partitionKey(lane)) === lane;
   }
 
-  /** Notes that something needs another try. `attemptsBefore`: those of a lane that this one replaces. */
+  /** Notes that something needs another try, or halts where none can help. `attemptsBefore`: those of a lane that this one replaces. */
   outage(lane: LaneState, why: Outage['why'], cause: unknown, attemptsBefore = 0): void {
+    if (cause instanceof StandsStill) {
+      this.halt(lane, { kind: 'sink', sentence: cause.message });
+      return;
+    }
     const nowMs = this.clock.nowMs();
     const slot = why === 'open' ? 'lookUp' : 'outage';
     const attempts = (lane[slot]?.attempts ?? attemptsBefore) + 1;
