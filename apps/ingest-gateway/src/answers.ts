@@ -77,6 +77,8 @@ export interface Fates {
   readonly withdrawn: number;
   readonly unknown: number;
   readonly rejections: Rejections;
+  /** Why the first of the withdrawn and unknown ones was not confirmed. */
+  readonly reason?: string | undefined;
 }
 
 /** The JSON of an answer. Only a success of every event has no `error` or `errors`. */
@@ -97,6 +99,8 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AnswerBody;
+  /** What Kafka or its client said: for those who run the gateway, not for those who post. */
+  readonly reason?: string | undefined;
 }
 
 /** An answer about the post as a whole; `detail` is a sentence that is put behind the table's. */
@@ -104,12 +108,18 @@ export function answer(code: AnswerCode, detail?: string, headers: Readonly<Reco
   return make(code, { error: code, message: messageOf(code, detail) }, headers);
 }
 
+/** The answer where the gateway itself failed. */
+export function internalFault(fault: unknown): Answer {
+  return { ...answer('internal_fault'), reason: fault instanceof Error ? fault.message : String(fault) };
+}
+
 /** The answer to a post whose events were read, by what became of them. */
 export function answerFor(fates: Fates, detail?: string): Answer {
-  const { accepted, withdrawn, unknown, rejections } = fates;
+  const { accepted, withdrawn, unknown, rejections, reason } = fates;
   if (withdrawn + unknown > 0) {
     const code = 'deadline_passed';
-    return make(code, { error: code, message: messageOf(code), accepted, withdrawn, unknown, ...rejected(rejections) });
+    const told = make(code, { error: code, message: messageOf(code), accepted, withdrawn, unknown, ...rejected(rejections) });
+    return { ...told, reason };
   }
   if (rejections.count === 0) return make('accepted', { accepted });
   if (accepted > 0) return make('partly_accepted', { accepted, ...rejected(rejections) });
@@ -123,7 +133,7 @@ function rejected(rejections: Rejections): Pick<AnswerBody, 'rejected' | 'errors
   return { rejected: rejections.count, errors, ...(omitted > 0 ? { errors_omitted: omitted } : {}) };
 }
 
-function messageOf(code: AnswerCode, detail?: string): string {
+export function messageOf(code: AnswerCode, detail?: string): string {
   return detail === undefined ? ANSWERS[code].message : `${ANSWERS[code].message} ${detail}`;
 }
 

@@ -88,7 +88,8 @@ test('lines are never lost nor doubled: the counts add up and each valid line is
     RUNS,
   );
   expect(budget.usedBytes).toBe(0);
-  expect(logged).toEqual([]);
+  // Fates that make a 503 are told; a fault of the gateway itself is not among them.
+  expect(logged.filter((line) => !line.includes('"answer":"deadline_passed"'))).toEqual([]);
 });
 
 test('an array of any values, spaced in any way, is the same as its elements', async () => {

@@ -1,14 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Published, Publisher } from '@tailrace/kafka-kit';
-import type { Logger } from '@tailrace/service';
 import type { ByteBudget, Share } from './admission/budget.ts';
 import { ClientGone, readBody, sentTooLarge } from './admission/read-body.ts';
 import { codingOf, refusePacked, unpackGzip } from './admission/unpack.ts';
-import { type Answer, type AnswerCode, answer, answerFor, type Fates, Refusal } from './answers.ts';
+import { type Answer, type AnswerCode, answer, answerFor, type Fates, internalFault, Refusal } from './answers.ts';
 import { type BodyFormat, bodyFormatOf } from './intake/body-format.ts';
 import { type EventLimits, type Intake, readEvents } from './intake/read-events.ts';
 import type { GatewayMetrics } from './metrics.ts';
+import type { PostWatch } from './post-watch.ts';
 
 /** A post: its headers, and its body as it arrives. An IncomingMessage is one. */
 export type Post = Readable & { readonly headers: IncomingHttpHeaders };
@@ -19,7 +19,7 @@ export interface IngestOptions extends EventLimits {
   readonly maxBodyBytes: number;
   readonly deadlineMs: number;
   readonly metrics: GatewayMetrics;
-  readonly log: Logger;
+  readonly watch: PostWatch;
   /** Why no post can be taken now, or undefined. Asked before a body is read, so that nothing of it is kept. */
   closedBecause(): AnswerCode | undefined;
 }
@@ -33,15 +33,16 @@ export async function ingest(post: Post, options: IngestOptions): Promise<Answer
   try {
     const answered = await take(post, share, options);
     options.metrics.answered(answered);
+    options.watch.answered(answered);
     return answered;
   } catch (fault) {
     if (fault instanceof ClientGone) {
       options.metrics.clientGone();
       return undefined;
     }
-    const answered = fault instanceof Refusal ? fault.answer : answer('internal_fault');
-    if (!(fault instanceof Refusal)) options.log.error({ err: fault }, 'a post could not be taken for a fault of the gateway itself');
+    const answered = fault instanceof Refusal ? fault.answer : internalFault(fault);
     options.metrics.answered(answered);
+    options.watch.answered(answered, fault instanceof Refusal ? undefined : fault);
     return answered;
   } finally {
     share.giveBack();
@@ -95,11 +96,13 @@ async function publish({ records, lines, bytes, rejections }: Intake, endsAtMs: 
   metrics.acknowledged((performance.now() - begunMs) / 1000);
   if (published.length !== records.length) throw new Error(`the publisher told ${published.length} fates of ${records.length} records`);
   const counts: Record<Published['kind'], number> = { acknowledged: 0, withdrawn: 0, unknown: 0, refused: 0 };
+  let reason: string | undefined;
   for (const [i, fate] of published.entries()) {
     counts[fate.kind]++;
+    if (fate.kind === 'withdrawn' || fate.kind === 'unknown') reason ??= fate.reason;
     if (fate.kind === 'refused') rejections.addRefused(lines[i] ?? 0, fate.reason);
   }
-  return { accepted: counts.acknowledged, withdrawn: counts.withdrawn, unknown: counts.unknown, rejections };
+  return { accepted: counts.acknowledged, withdrawn: counts.withdrawn, unknown: counts.unknown, rejections, reason };
 }
 
 /** What to do about a post of which nothing was kept: the limit that was met, or the format that the body was not in. */

@@ -107,7 +107,10 @@ test('a gateway that can not reach Kafka answers 503 with Retry-After at once, i
   expect(((await answered.json()) as AnswerBody).error).toBe('kafka_unavailable');
   const readiness = await fetch(`${url}/readyz`);
   expect(readiness.status).toBe(503);
-  expect(await readiness.text()).toContain('Kafka was not reached yet');
+  const checks = await readiness.text();
+  expect(checks).toContain('Kafka was not reached yet');
+  expect(checks).toContain('"name":"posts","state":"not-ready","sentence":"The last posts were answered with 503: ');
+  await gateway.said('posts are answered with 503 (kafka_unavailable, 1 so far): ');
   gateway.child.kill('SIGTERM');
   expect(await gateway.exit()).toBe(0);
 });
@@ -124,6 +127,7 @@ test.each(['refuses', 'is silent'])('a stop during the first connect to a Kafka 
   gateway.child.kill('SIGTERM');
   expect(await gateway.exit()).toBe(0);
   expect(performance.now() - begunMs).toBeLessThan(2_000);
+  expect(gateway.lines.filter((line) => 'err' in JSON.parse(line))).toEqual([]);
   silent.close();
 });
 
@@ -132,6 +136,16 @@ test('topics that are not as declared stop the gateway with one sentence that na
   expect(await gateway.exit()).toBe(1);
   const fatal = gateway.lines.map((line) => JSON.parse(line)).find(({ level }) => level === 'fatal');
   expect(fatal?.msg).toMatch(/service-events has 1 replicas? and is declared with 3.*tailrace topics apply/);
+});
+
+test('a port that is taken ends the gateway with one sentence, which no line calls less than an error', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const gateway = run({ GATEWAY_PORT: String((taken.address() as AddressInfo).port) });
+  expect(await gateway.exit()).toBe(1);
+  const told = gateway.lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg.includes('the port is taken by another process'));
+  expect(told.map(({ level }) => level)).toEqual(['fatal', 'error']);
+  taken.close();
 });
 
 test('wrong settings are told all at once, with exit code 2', async () => {

@@ -2,7 +2,9 @@ import { SERVICE_EVENTS_TOPIC, topicsFor } from '@tailrace/events';
 import { checkTopics, connectPublisher } from '@tailrace/kafka-kit';
 import { kafkaLog, logListening, runService } from '@tailrace/service';
 import { readGatewayConfig } from './config.ts';
+import { causeFinder } from './find-cause.ts';
 import { KafkaLink } from './kafka-link.ts';
+import { PostWatch } from './post-watch.ts';
 import { startGateway } from './server.ts';
 
 /** A key stays with one producer, and producers take turns: one flushes while the other gathers. */
@@ -28,6 +30,8 @@ await runService({
       (opened, limitMs) => opened.close(limitMs),
     );
     health.set('kafka', () => link.check());
+    const watch = new PostWatch({ log, findCause: causeFinder(settings, SERVICE_EVENTS_TOPIC, link), signal });
+    health.set('posts', () => watch.check());
     const gateway = await start(
       'gateway',
       () =>
@@ -37,7 +41,7 @@ await runService({
           publisher: link,
           metrics,
           probes,
-          log,
+          watch,
           closedBecause: () => link.closedBecause(),
         }),
       (server, limitMs) => server.stop(limitMs),

@@ -1,14 +1,15 @@
 import type { AddressInfo } from 'node:net';
 import type { Publisher } from '@tailrace/kafka-kit';
-import { type Logger, listenFault, type Metrics, PROBE_PATHS, type Probes, urlOf } from '@tailrace/service';
+import { listenFault, type Metrics, PROBE_PATHS, type Probes, urlOf } from '@tailrace/service';
 import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
 import { ByteBudget } from './admission/budget.ts';
-import { type Answer, type AnswerCode, answer } from './answers.ts';
+import { type Answer, type AnswerCode, answer, internalFault } from './answers.ts';
 import { answerBrokenRequest, answerInOwnForm, JSON_TYPE, textOf } from './broken-requests.ts';
 import type { GatewayConfig } from './config.ts';
 import { ingest } from './ingest.ts';
 import { bodyFormatOf, TYPE_OF } from './intake/body-format.ts';
 import { createGatewayMetrics } from './metrics.ts';
+import type { PostWatch } from './post-watch.ts';
 
 export const EVENTS_PATH = '/v1/events';
 
@@ -18,7 +19,8 @@ export interface GatewayOptions {
   readonly publisher: Pick<Publisher, 'publish' | 'inFlightBytes' | 'maxInFlightBytes'>;
   readonly metrics: Metrics;
   readonly probes: Probes;
-  readonly log: Logger;
+  /** Is told how each post was answered. */
+  readonly watch: PostWatch;
   /** Why no post can be taken now, or undefined. */
   closedBecause(): AnswerCode | undefined;
 }
@@ -31,7 +33,7 @@ export interface Gateway {
 
 /** The HTTP side: routes, time limits, and every answer in the gateway's own form. */
 export function createGateway(options: GatewayOptions): { readonly app: FastifyInstance; stopTaking(): void } {
-  const { config, log } = options;
+  const { config, watch } = options;
   const budget = new ByteBudget(config.maxInFlightBytes);
   const metrics = createGatewayMetrics(options.metrics, () => budget.usedBytes);
   let stopping = false;
@@ -71,8 +73,9 @@ export function createGateway(options: GatewayOptions): { readonly app: FastifyI
     if (stopping) reply.header('connection', 'close');
   });
   app.setErrorHandler((fault, _request, reply) => {
-    log.error({ err: fault }, 'a request failed outside of the intake of posts');
-    return send(reply, answer('internal_fault'));
+    const answered = internalFault(fault);
+    watch.answered(answered, fault);
+    return send(reply, answered);
   });
   app.setNotFoundHandler((request, reply) => send(reply, unknownRoute(request.url)));
 

@@ -14,11 +14,12 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 /** As much of a pipeline as the file tells of; the S3 client has put a field of its own into the credentials. */
+const behind: [string, string][] = [];
 function running(pid: number): Pipeline {
   const s3 = { endpointUrl: 'http://s3', region: 'r', accessKeyId: 'a', secretAccessKey: 's', bucket: 'b', $source: { CODE: 'e' } };
   const endpoints = { kafkaBootstrapServers: 'k:1', opensearchUrl: 'http://o', s3 };
   return {
-    stack: { endpoints, processes: [], folder: '/tmp/x' },
+    stack: { endpoints, processes: [], folder: '/tmp/x', removeBehind: (...named: [string, string]) => void behind.push(named) },
     connections: { profile: 'local' },
     service: (name: string) => ({ pid, url: (server: string) => `http://${name}/${server}` }),
   } as unknown as Pipeline;
@@ -36,6 +37,20 @@ it('holds our fields only, for this user alone, with the address of each service
     metrics: 'http://indexer/health/metrics',
   });
   expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+it('whoever stays behind a killed start is told what to remove, each time that it is written', () => {
+  behind.length = 0;
+  let pid = 1;
+  const own = new EndpointsFile(file, {
+    ...running(1),
+    service: () => ({ pid, url: () => undefined }),
+  } as unknown as Pipeline);
+  for (pid = 1; pid <= 2; pid++) {
+    own.write();
+    expect(behind.at(-1)).toEqual([file, readFileSync(file, 'utf8')]);
+  }
+  expect(behind).toHaveLength(2);
 });
 
 it('goes when its start ends, and leaves nothing beside it', () => {

@@ -25,6 +25,8 @@ export class EndpointsFile {
       const partial = `${this.#path}.${process.pid}.partial`;
       writeFileSync(partial, text, { mode: 0o600 });
       renameSync(partial, this.#path);
+      // It holds credentials: a kill -9 of this process must not leave it.
+      this.#pipeline.stack.removeBehind(this.#path, text);
     } catch (cause) {
       throw new Failure(`The endpoints file ${this.#path} can not be written (${(cause as Error).message}): name another one.`, { cause });
     }

@@ -5,8 +5,10 @@ const state: ViewState = {
   upSeconds: 75,
   dataFolder: undefined,
   olderTotals: false,
-  posted: { posted: 12_345, accepted: 12_300, rejected: 45, repeatedPosts: 0, maybeTwice: 0 },
+  posted: { posted: 45, accepted: 0, rejected: 45, repeatedPosts: 0, maybeTwice: 0 },
+  taken: { accepted: 12_300, rejected: 45 },
   progress: {
+    gateway: { accepted: 12_300, rejected: 45 },
     indexed: 12_000,
     archived: undefined,
     lag: new Map([
@@ -34,6 +36,13 @@ describe('the live view', () => {
     }
     expect(text).toMatch(/archived +no answer/);
     expect(text).not.toContain('repeated');
+  });
+
+  it('counts what the gateway took from whomever, not only what this start has posted', () => {
+    const view = { ...state, posted: { ...state.posted, posted: 0, rejected: 0 }, taken: { accepted: 7, rejected: 2 } };
+    expect(renderView(view).join('\n')).toMatch(/accepted +7 .*, 2 rejected/);
+    expect(renderLine(view)).toContain('accepted 7, 2 rejected,');
+    expect(renderEnd(view)).toContain('accepted 7, 2 rejected,');
   });
 
   it('tells of posts that were repeated', () => {

@@ -1,3 +1,4 @@
+import type { GatewayCounts } from './gateway-counts.ts';
 import type { PostCounts, Rejection } from './poster.ts';
 import type { Progress } from './progress.ts';
 
@@ -7,7 +8,10 @@ export interface ViewState {
   readonly dataFolder: string | undefined;
   /** Whether the sinks may hold what an earlier start brought. */
   readonly olderTotals: boolean;
+  /** What this start has posted itself. */
   readonly posted: PostCounts;
+  /** What the gateway took from whomever, since this start. */
+  readonly taken: GatewayCounts;
   readonly progress: Progress | undefined;
   readonly acceptedPerSecond: number;
   readonly urls: Readonly<Record<string, string | undefined>>;
@@ -19,14 +23,14 @@ const NUMBER = new Intl.NumberFormat('en-US');
 
 /** The live view as lines. */
 export function renderView(view: ViewState): string[] {
-  const { upSeconds, dataFolder, olderTotals, posted, progress, acceptedPerSecond, urls, health } = view;
+  const { upSeconds, dataFolder, olderTotals, posted, taken, progress, acceptedPerSecond, urls, health } = view;
   const sinceStart = olderTotals ? ' since this start,' : '';
   const older = olderTotals ? ', earlier ones included' : '';
   const lag = [...(progress?.lag ?? [])].map(([group, records]) => `${group} ${shown(records)}`).join(' · ');
   const lines = [
     `tailrace  up ${duration(upSeconds)}   ${dataFolder === undefined ? 'Ctrl-C stops and removes everything' : `Ctrl-C stops everything; the data stay in ${dataFolder}`}`,
     '',
-    `  accepted   ${shown(posted.accepted).padStart(12)}  ${sinceStart} ${NUMBER.format(Math.round(acceptedPerSecond))} a second${rejected(posted)}`,
+    `  accepted   ${shown(taken.accepted).padStart(12)}  ${sinceStart} ${NUMBER.format(Math.round(acceptedPerSecond))} a second${rejected(taken)}`,
     `  indexed    ${shown(progress?.indexed).padStart(12)}   in OpenSearch${older}`,
     `  archived   ${shown(progress?.archived).padStart(12)}   in Parquet on S3${older}`,
     `  lag        ${lag === '' ? 'no answer'.padStart(12) : `  ${lag} (records)`}`,
@@ -119,12 +123,12 @@ function shown(count: number | undefined): string {
   return count === undefined ? 'no answer' : NUMBER.format(count);
 }
 
-function totals({ posted, progress, olderTotals }: ViewState): string {
+function totals({ taken, progress, olderTotals }: ViewState): string {
   const [since, older] = olderTotals ? [' since this start', ' in all'] : ['', ''];
-  return `accepted ${shown(posted.accepted)}${since}${rejected(posted)}, indexed ${shown(progress?.indexed)}${older}, archived ${shown(progress?.archived)}${older}`;
+  return `accepted ${shown(taken.accepted)}${since}${rejected(taken)}, indexed ${shown(progress?.indexed)}${older}, archived ${shown(progress?.archived)}${older}`;
 }
 
-function rejected({ rejected: count }: PostCounts): string {
+function rejected({ rejected: count }: GatewayCounts): string {
   return count === 0 ? '' : `, ${NUMBER.format(count)} rejected`;
 }
 

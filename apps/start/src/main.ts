@@ -1,5 +1,6 @@
 import { Failure } from '@tailrace/stack';
 import { EndpointsFile } from './endpoints-file.ts';
+import type { GatewayCounts } from './gateway-counts.ts';
 import { renderEnd, renderLine, renderRejections, renderView, Screen, type ViewState } from './live-view.ts';
 import { waitForSinks } from './once.ts';
 import { ONCE_SAMPLES, type StartOptions } from './options.mjs';
@@ -49,6 +50,7 @@ class Run {
   readonly #reader: ProgressReader;
   readonly #endpointsFile: EndpointsFile | undefined;
   #progress: Progress | undefined;
+  #taken: GatewayCounts = { accepted: 0, rejected: 0 };
   #rate = { accepted: 0, atMs: Date.now(), perSecond: 0 };
 
   constructor(options: StartOptions, pipeline: Pipeline, screen: Screen, startedAtMs: number, signal: AbortSignal) {
@@ -124,6 +126,7 @@ class Run {
       // What was asked while the servers ended is no picture of what had arrived, and the view must not come back.
       if (this.#signal.aborted) break;
       this.#progress = progress;
+      this.#taken = this.#takenBy(progress);
       const view = this.#view();
       if (drawing) this.#screen.draw(renderView(view));
       else this.#screen.print(renderLine(view));
@@ -157,7 +160,7 @@ class Run {
 
   #view(): ViewState {
     const nowMs = Date.now();
-    const { accepted } = this.#poster.counts;
+    const { accepted } = this.#taken;
     const elapsedMs = nowMs - this.#rate.atMs;
     if (elapsedMs >= VIEW_MS) {
       this.#rate = { accepted, atMs: nowMs, perSecond: ((accepted - this.#rate.accepted) * 1000) / elapsedMs };
@@ -167,10 +170,23 @@ class Run {
       dataFolder: this.#options.dataFolder,
       olderTotals: this.#options.dataFolder !== undefined || this.#options.servers === 'given',
       posted: this.#poster.counts,
+      taken: this.#taken,
       progress: this.#progress,
       acceptedPerSecond: this.#rate.perSecond,
       urls: this.#urls(),
       health: this.#health(),
+    };
+  }
+
+  /**
+   * What the gateway has counted, but never less than what this start was answered (a body that is refused as a whole is no event to
+   * the gateway, and what a gateway counted right before it was killed is gone), nor less than what was shown.
+   */
+  #takenBy({ gateway }: Progress): GatewayCounts {
+    const { accepted, rejected } = this.#poster.counts;
+    return {
+      accepted: Math.max(gateway?.accepted ?? 0, accepted, this.#taken.accepted),
+      rejected: Math.max(gateway?.rejected ?? 0, rejected, this.#taken.rejected),
     };
   }
 

@@ -30,6 +30,26 @@ test('a temporary folder stays while another process holds the lifeline, and goe
   await vi.waitFor(() => expect(existsSync(folders.scratch)).toBe(false), { timeout: 5_000 });
 });
 
+test('a file that was named is removed behind the last user, however they ended, and only while it holds what they wrote', async () => {
+  const own = join(base, "own 'file' $(x)");
+  const theirs = join(base, 'theirs');
+  for (const [file, holds] of [
+    [own, 'secret\n'],
+    [theirs, 'of another start\n'],
+  ] as const) {
+    const folders = makeFolders(undefined, 3);
+    const holder = spawn('sleep', ['60'], { stdio: ['ignore', 'ignore', 'ignore', folders.lifeline.stream] });
+    await new Promise((resolve) => holder.once('spawn', resolve));
+    writeFileSync(file, holds);
+    folders.lifeline.removeBehind(file, 'secret\n');
+    await folders.lifeline.release(100);
+    expect(existsSync(file)).toBe(true);
+    holder.kill('SIGKILL');
+    await vi.waitFor(() => expect(existsSync(folders.scratch)).toBe(false), { timeout: 5_000 });
+  }
+  expect([existsSync(own), existsSync(theirs)]).toEqual([false, true]);
+});
+
 test('a data folder is kept, and free again when it is let go', async () => {
   const data = join(base, 'data');
   const first = makeFolders(data, 3);

@@ -21,6 +21,7 @@ export function useGivenServers(): Stack {
     endpoints,
     folder,
     lifeline: lifeline.stream,
+    removeBehind: lifeline.removeBehind,
     processes: [],
     // Given servers are watched by those who run them: the services wait out their outages.
     failed: new Promise(() => {}),

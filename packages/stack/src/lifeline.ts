@@ -1,13 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 
 /**
  * A shell in a session of its own that sleeps until the last holder of the other end of its standard input is gone, and then removes
  * what was theirs. The kernel closes a dead process's descriptors, so this happens however the holders ended, and never before.
- * Positional: scratch folder, lock file ('' for none).
+ * Positional: scratch folder, lock file ('' for none). What `removeBehind` named stands in the scratch folder.
  */
 const JANITOR = `
 while read -r _; do :; done
+if [ -f "$1/behind" ]; then
+  behind=$(cat -- "$1/behind"; printf x); behind=\${behind%x}
+  if [ "$(cat -- "$behind" 2>/dev/null)" = "$(cat -- "$1/behind.content")" ]; then rm -f -- "$behind"; fi
+fi
 rm -rf -- "$1"
 if [ -n "$2" ] && [ "$(cat -- "$2" 2>/dev/null)" = $$ ]; then rm -f -- "$2"; fi`;
 
@@ -17,6 +23,8 @@ export interface Lifeline {
   readonly stream: Writable;
   /** Identifies the janitor in a lock file. */
   readonly janitorPid: number;
+  /** Names one file outside of the folder that is removed as well, if it still holds `content` then: a killed process can not do it. */
+  removeBehind(file: string, content: string): void;
   /** Lets go, and waits until the folder is removed, or until `graceMs` have passed because others still hold on. */
   release(graceMs: number): Promise<void>;
 }
@@ -42,6 +50,11 @@ export function startJanitor(scratchFolder: string, lockFile: string | undefined
   return {
     stream,
     janitorPid: janitor.pid,
+    removeBehind(file, content) {
+      // The content may hold credentials. First the content: a name without one would name any empty file.
+      writeFileSync(join(scratchFolder, 'behind.content'), content, { mode: 0o600 });
+      writeFileSync(join(scratchFolder, 'behind'), resolve(file), { mode: 0o600 });
+    },
     async release(graceMs) {
       stream.destroy();
       let timer: NodeJS.Timeout | undefined;

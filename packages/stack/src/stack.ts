@@ -43,6 +43,8 @@ export interface Stack {
   readonly folder: string;
   /** One more `stdio` entry for each process that keeps files in `folder`: the folder is removed when the last holder has ended. */
   readonly lifeline: Writable;
+  /** Names one file that is removed behind the last user too, if it still holds `content` then. */
+  removeBehind(file: string, content: string): void;
   /** Resolves when a server ended that nobody told to and that is not restarted; everything else has ended by then. */
   readonly failed: Promise<Failure>;
   /** Ends one server and starts it again with the same port and data; `kill` gives it no chance to close its files. */
@@ -121,6 +123,7 @@ function stackOf(
     endpoints,
     folder: folders.data,
     lifeline: folders.lifeline.stream,
+    removeBehind: folders.lifeline.removeBehind,
     failed: supervision.failed,
     get processes() {
       return servers.flatMap(({ name, pid, logFile }) => (pid === undefined ? [] : [{ name, pid, logFile }]));

@@ -1,6 +1,7 @@
 import { createLogger, createMetrics, createProbes, Health, loadConfig, type Metrics } from '@tailrace/service';
 import type { AnswerBody, AnswerCode } from '../answers.ts';
 import { gatewayVariables } from '../config.ts';
+import { PostWatch } from '../post-watch.ts';
 import { createGateway, type GatewayOptions, startGateway } from '../server.ts';
 import { FakePublisher } from './fake-publisher.ts';
 
@@ -41,7 +42,7 @@ export function gatewayParts(environment: Readonly<Record<string, string>> = {})
       publisher,
       metrics,
       probes: createProbes(health, metrics),
-      log,
+      watch: new PostWatch({ log, findCause: async () => undefined, signal: new AbortController().signal }),
       closedBecause: () => parts.closed,
     },
   };

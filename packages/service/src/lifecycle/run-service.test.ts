@@ -146,6 +146,27 @@ test('a stop while a part waits in its start ends that wait', async () => {
   expect(partsOf(service.messages())).toEqual(['below opened', 'below closed']);
 });
 
+test('a stop by a signal while a start waits is no fault: no line is above info, and none has a stack', async () => {
+  const service = run('start-waits');
+  await service.said('above waits');
+  service.child.kill('SIGTERM');
+  expect((await service.end()).code).toBe(0);
+  await service.said('the start was given up: ');
+  expect(service.lines.filter((line) => line.level !== 'info' || 'err' in line)).toEqual([]);
+});
+
+test.each(['start-fails', 'throws', 'rejects', 'fails'])(
+  'what ends a service that %s is told at error or above only',
+  async (misbehaviour) => {
+    const service = run(misbehaviour);
+    expect((await service.end()).code).toBe(1);
+    expect(service.lines.find(({ msg }) => msg.startsWith('stopping: '))?.level).toBe('error');
+    const cause = /a bug|the loop broke|the server above|nobody caught|not caught/;
+    const told = service.lines.filter(({ msg }) => cause.test(msg)).map(({ level }) => level);
+    expect(told).toEqual(['fatal', 'error']);
+  },
+);
+
 test('a stop while a start hangs keeps the deadline and names the part', async () => {
   const service = run('start-hangs', { TAILRACE_STOP_TIMEOUT_MS: '300' });
   await service.said('above waits');
@@ -193,6 +214,7 @@ test('a health port that is taken is one sentence that names the variable', asyn
   const listening = readListening(JSON.stringify(await first.said('health listens on')));
   const second = run('none', { HEALTH_PORT: new URL(listening?.url ?? '').port });
   expect((await second.end()).code).toBe(1);
+  expect(second.lines.filter(({ msg, level }) => msg.includes('Can not listen') && !/^(fatal|error)$/.test(level))).toEqual([]);
   expect(second.messages().find((message) => message.startsWith('Can not listen'))).toMatch(
     /the port is taken by another process. Set HEALTH_HOST or HEALTH_PORT to another one\.$/,
   );

@@ -76,14 +76,16 @@ export async function runService<C extends { readonly service: ServiceConfig }>(
     },
     (fault: unknown) => {
       // Once a stop was asked for, a start that gives up is what was wanted.
-      if (supervisor.signal.aborted) log.info({ err: fault }, 'the start was given up');
+      // Why it gave up is no fault either, so it is told without its stack.
+      if (supervisor.signal.aborted) log.info(`the start was given up: ${fault instanceof Error ? fault.message : String(fault)}`);
       else service.fail(fault instanceof Error ? fault : new Error(String(fault)));
     },
   );
 
   const { why, exitCode } = await requests.first;
   state = 'stopping';
-  log.info({ why }, `stopping: ${why}`);
+  // A stop that nobody asked for ends a service: it must not look like one that was wished for.
+  log[exitCode === EXIT.stopped ? 'info' : 'error']({ why }, `stopping: ${why}`);
   const { hung, failed } = await supervisor.stop(config.service.stopTimeoutMs);
   if (hung.length + failed.length === 0) {
     log.info('stopped');
