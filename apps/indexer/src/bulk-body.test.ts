@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BulkBody } from './bulk-body.ts';
 import { writeDocument } from './document.ts';
+import { writeAliasOf } from './index-names.ts';
 import { batchOf } from './testing/batch.ts';
 
 const T = '"timestamp":"2026-01-31T23:59:59Z"';
@@ -28,9 +29,9 @@ describe('BulkBody', () => {
       ]),
     );
     expect(text).toBe(
-      `{"index":{"_index":"e-0","_id":"service-events~AbCd-_12-3-100"}}
+      `{"index":{"_index":"e-0-write","_id":"service-events~AbCd-_12-3-100"}}
 {"topic":"service-events","incarnation":"AbCd-_12","partition":3,"offset":100,"kafka_timestamp":1769903999000,${T},"service":"a"}
-{"index":{"_index":"e-2","_id":"service-events~AbCd-_12-3-102"}}
+{"index":{"_index":"e-2-write","_id":"service-events~AbCd-_12-3-102"}}
 {"topic":"service-events","incarnation":"AbCd-_12","partition":3,"offset":102,"kafka_timestamp":1769904000000,${T},"service":"ü"}
 `,
     );
@@ -72,7 +73,7 @@ describe('BulkBody', () => {
             const { x, ...known } = JSON.parse(json);
             const moved = x === undefined ? {} : { attributes: { x } };
             return [
-              { index: { _index: index, _id: formatRecordId(origin) } },
+              { index: { _index: writeAliasOf(index), _id: formatRecordId(origin) } },
               { ...place, kafka_timestamp: timestampMs, ...known, ...moved },
             ];
           }),

@@ -4,9 +4,9 @@ export type ItemMeaning =
   | 'stored'
   /** A fault of the moment in one shard: this record again. */
   | 'retry'
-  /** The index of its day is gone: make it, then this record again. */
+  /** The index of its day is gone, or is another one than ours: bring it in order, then this record again. */
   | 'missing-index'
-  /** The document itself is not accepted. */
+  /** The document itself is not accepted, where the index has our mapping. */
   | 'refused'
   /** Somebody must act (a block, a full disk, a missing right): the whole batch waits. */
   | 'pause';
@@ -41,7 +41,7 @@ export const itemRows: readonly ItemRow[] = [
     status: [404, 404],
     types: ['index_not_found_exception'],
     meaning: 'missing-index',
-    why: 'somebody deleted the index after we made it',
+    why: 'somebody deleted the index after we made it, or took its write alias away',
   },
   {
     status: [400, 400],

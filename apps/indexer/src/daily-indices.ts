@@ -1,33 +1,34 @@
-import { errorOf, type SearchClient, SearchRefusal } from './search-client.ts';
-import { type IndexSettings, indexTemplate } from './template.ts';
+import { type AliasAction, type Finding, type FoundIndex, judgeIndex } from './index-finding.ts';
+import { newCandidateAlias, writeAliasOf } from './index-names.ts';
+import { errorOf, NoAnswer, type SearchClient, SearchRefusal } from './search-client.ts';
+import { type IndexSettings, indexDefinition, indexTemplate } from './template.ts';
+import { winningTemplate } from './winning-template.ts';
 
-const DAY_MS = 86_400_000;
+/** Making an index takes three (missing, a candidate, ours), and a few more when other processes make it too. */
+const MAX_LOOKS = 12;
 
-/** The first millisecond of the UTC day that holds a time. */
-export function dayOf(timeMs: number): number {
-  return Math.floor(timeMs / DAY_MS) * DAY_MS;
-}
-
-/** `<name>-YYYY.MM.DD` for a day in UTC. */
-export function indexOfDay(name: string, dayMs: number): string {
-  return `${name}-${new Date(dayMs).toISOString().slice(0, 10).replaceAll('-', '.')}`;
-}
-
-/** The earliest day that is indexed: a record of an older one is beyond retention. */
-export function firstDayKept(nowMs: number, retentionDays: number): number {
-  return dayOf(nowMs) - retentionDays * DAY_MS;
-}
-
-/** Makes the daily indices, each before the first write to it, and remembers which are there. */
+/**
+ * Sees to it that the daily indices are what the indexer writes into: each is looked at before the first write to it, made when it
+ * is missing, completed when only aliases or new fields are missing, and otherwise left alone and named as a fault.
+ */
 export class DailyIndices {
   readonly #client: SearchClient;
   readonly #settings: IndexSettings;
-  /** By name: the making, which all writers of that day wait for. */
-  readonly #made = new Map<string, Promise<void>>();
+  /** By name, those in order or about to be: what all writers of that day wait for. */
+  readonly #open = new Map<string, Promise<void>>();
+  /** Those that were written to since the last round. */
+  readonly #used = new Set<string>();
+  readonly #faults = new Map<string, string>();
 
   constructor(client: SearchClient, settings: IndexSettings) {
     this.#client = client;
     this.#settings = settings;
+  }
+
+  /** What keeps an index from being written to, in one sentence. */
+  get fault(): string | undefined {
+    const [first, ...more] = this.#faults.values();
+    return more.length === 0 ? first : `${first} And ${more.length} more.`;
   }
 
   /** Puts the template, so that it is there before the first index. */
@@ -36,34 +37,132 @@ export class DailyIndices {
     await this.#client.demand({ method: 'PUT', path, json: indexTemplate(this.#settings) }, signal);
   }
 
-  /** Resolves when all these indices are there. @throws NoAnswer or SearchRefusal when one can not be made now. */
+  /** Resolves when all these indices can be written to. @throws NoAnswer or SearchRefusal when one can not be now. */
   async ensure(names: Iterable<string>): Promise<void> {
-    await Promise.all(Array.from(new Set(names), (name) => this.#ensureOne(name)));
+    await Promise.all(
+      Array.from(new Set(names), (name) => {
+        this.#used.add(name);
+        return this.#open.get(name) ?? this.#remember(name, this.#bring(name));
+      }),
+    );
   }
 
-  /** The index is gone: it is made again before the next write. */
+  /** The index is gone, or its write alias is: it is looked at again before the next write. */
   forget(name: string): void {
-    this.#made.delete(name);
+    this.#open.delete(name);
   }
 
-  #ensureOne(name: string): Promise<void> {
-    const known = this.#made.get(name);
-    if (known !== undefined) return known;
-    const making = this.#make(name);
-    this.#made.set(name, making);
-    // A failed making must not be remembered. The rejection itself goes to whoever waits.
-    making.catch(() => {
-      if (this.#made.get(name) === making) this.#made.delete(name);
+  /**
+   * Proves, behind a refusal, that it was not the index's fault. @throws NoAnswer or SearchRefusal when one of these indices is not
+   * in order, also when it could be mended by now: what it refused before says nothing about the document.
+   */
+  async confirm(names: Iterable<string>): Promise<void> {
+    for (const name of new Set(names)) {
+      if ((await this.#look(name, newCandidateAlias(name))).kind === 'ours') continue;
+      this.forget(name);
+      await this.ensure([name]);
+      throw new SearchRefusal(`The index ${name} was not in order and has been mended; what it refused is written again.`);
+    }
+  }
+
+  /**
+   * One round of looks: at `today`'s index, which is made where it is missing, at those that were written to since the last round, and
+   * at those with a fault, of `oldest` and later. What is found stands in `fault`.
+   */
+  async lookAround(today: string, oldest: string, signal?: AbortSignal): Promise<void> {
+    const names = new Set([today, ...this.#used, ...this.#faults.keys()].filter((name) => name >= oldest));
+    this.#used.clear();
+    for (const known of [this.#open, this.#faults]) for (const name of known.keys()) if (!names.has(name)) known.delete(name);
+    for (const name of names) {
+      const looking = this.#bring(name, signal);
+      // Not put in place before it has an answer: what is known to be good need not wait for the look.
+      await looking.then(
+        () => this.#remember(name, looking),
+        (fault: unknown) => {
+          // It stands in `fault`, except where there was no answer: nothing new is known then, and a write says so by itself.
+          if (!(fault instanceof NoAnswer)) this.forget(name);
+        },
+      );
+    }
+  }
+
+  #remember(name: string, bringing: Promise<void>): Promise<void> {
+    this.#open.set(name, bringing);
+    // A failure must not be remembered. The rejection itself goes to whoever waits.
+    bringing.catch(() => {
+      if (this.#open.get(name) === bringing) this.#open.delete(name);
     });
-    return making;
+    return bringing;
   }
 
-  async #make(name: string): Promise<void> {
-    // Somebody may have removed the template since the start, and an index without it would guess its mapping.
-    await this.putTemplate();
-    const { status, body } = await this.#client.request({ method: 'PUT', path: `/${name}` });
+  /** Brings an index in order. */
+  async #bring(name: string, signal?: AbortSignal): Promise<void> {
+    try {
+      await this.#mendUntilOurs(name, signal);
+      this.#faults.delete(name);
+    } catch (fault) {
+      if (!(fault instanceof NoAnswer)) this.#faults.set(name, fault instanceof Error ? fault.message : String(fault));
+      throw fault;
+    }
+  }
+
+  async #mendUntilOurs(name: string, signal?: AbortSignal): Promise<void> {
+    const candidate = newCandidateAlias(name);
+    for (let looks = 0; looks < MAX_LOOKS; looks++) {
+      const finding = await this.#look(name, candidate, signal);
+      if (finding.kind === 'ours') return;
+      if (finding.kind === 'missing') await this.#create(name, candidate, signal);
+      else if (finding.kind === 'incomplete') await this.#complete(name, finding, signal);
+      else {
+        await this.#alias(finding.aliases, signal);
+        throw new SearchRefusal(
+          `Nothing is written to the index ${name}, because ${finding.what}${await this.#blame(name, signal)}: put that right or delete the index, and the indexer goes on by itself.`,
+        );
+      }
+    }
+    throw new SearchRefusal(`The index ${name} was changed by somebody else as often as the indexer brought it in order: stop that.`);
+  }
+
+  async #look(name: string, candidate: string, signal?: AbortSignal): Promise<Finding> {
+    // Both names: the write alias must stand nowhere else.
+    const path = `/${name},${writeAliasOf(name)}`;
+    const query = { ignore_unavailable: 'true', flat_settings: 'true' };
+    const found = await this.#client.demand({ method: 'GET', path, query }, signal);
+    return judgeIndex(name, this.#settings.name, candidate, found as Readonly<Record<string, FoundIndex>>);
+  }
+
+  /** Without the write alias, which it gets when it was found to be ours: templates of others may have added to it. */
+  async #create(name: string, candidate: string, signal?: AbortSignal): Promise<void> {
+    // Somebody may have removed the template since the start.
+    await this.putTemplate(signal);
+    const json = indexDefinition(this.#settings, { [candidate]: { is_hidden: true } });
+    const { status, body } = await this.#client.request({ method: 'PUT', path: `/${name}`, json }, signal);
     const { type, reason } = errorOf(body);
     if ((status >= 200 && status < 300) || type === 'resource_already_exists_exception') return;
-    throw new SearchRefusal(`OpenSearch did not make the index ${name}: ${status}: ${type ?? 'no type'}: ${reason ?? 'no reason'}`);
+    throw new SearchRefusal(
+      `OpenSearch does not make the index ${name}: ${status}: ${type ?? 'no type'}: ${reason ?? 'no reason'}${await this.#blame(name, signal)}.`,
+    );
+  }
+
+  async #complete(name: string, { fields, aliases }: Extract<Finding, { kind: 'incomplete' }>, signal?: AbortSignal): Promise<void> {
+    if (Object.keys(fields).length > 0)
+      await this.#client.demand({ method: 'PUT', path: `/${name}/_mapping`, json: { properties: fields } }, signal);
+    await this.#alias(aliases, signal);
+  }
+
+  async #alias(actions: readonly AliasAction[], signal?: AbortSignal): Promise<void> {
+    if (actions.length === 0) return;
+    const { status, body } = await this.#client.request({ method: 'POST', path: '/_aliases', json: { actions } }, signal);
+    // The index or an alias is gone since the look: nothing was done, and the next look shows what is there now.
+    if ((status >= 200 && status < 300) || status === 404) return;
+    const { type, reason } = errorOf(body);
+    throw new SearchRefusal(`OpenSearch does not set aliases: ${status}: ${type ?? 'no type'}: ${reason ?? 'no reason'}`);
+  }
+
+  /** Names the template of somebody else that counts for this index. */
+  async #blame(name: string, signal?: AbortSignal): Promise<string> {
+    const winner = await winningTemplate(this.#client, name, signal);
+    if (winner === undefined || winner.name === this.#settings.name) return '';
+    return ` (the index template ${winner.name} with priority ${winner.priority} wins over the indexer’s: take it away or narrow its pattern)`;
   }
 }

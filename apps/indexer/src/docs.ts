@@ -1,12 +1,14 @@
 import { configReference } from '@tailrace/service';
 import { type ItemMeaning, itemRows, type RequestMeaning, requestRows } from './bulk-outcomes.ts';
 import { indexerVariables } from './config.ts';
+import { keepingSettings } from './template.ts';
 
 const itemMeanings: Readonly<Record<ItemMeaning, string>> = {
   stored: 'The record is settled: OpenSearch has written it to disk before it answered.',
   retry: 'This record is sent again, for as long as it takes.',
-  'missing-index': 'The index is made again from the template, and the record is sent again.',
-  refused: 'The event is indexed by its typed fields alone, with its text under `event_raw`. An event that breaks its contract is dead.',
+  'missing-index': 'The index is looked at and brought in order (see above), and the record is sent again.',
+  refused:
+    'The index is looked at: if it is not ours, that is its fault, and the partition waits. Else the event is indexed by its typed fields alone, with its text under `event_raw`. An event that breaks its contract is dead.',
   pause: 'The partition waits and the batch is tried again until somebody has acted; `/readyz` says why.',
 };
 
@@ -49,8 +51,27 @@ The event’s own fields, and the record’s: \`topic\`, \`incarnation\`, \`part
 | skipped | \`beyond-retention\` | The broker’s day is further back than \`INDEX_RETENTION_DAYS\`. |
 | skipped | \`unknown-type\`, \`newer-major\` | The record’s headers name another type of event, or a newer major version. |
 | dead | \`no-value\`, \`not-utf8\`, \`not-json\`, \`not-an-object\` | The value is not one JSON object in UTF-8. It is not sent. |
-| dead | \`invalid-field\` | OpenSearch refused the document, and the event breaks its contract. |
-| dead | \`refused\` | OpenSearch refused even the typed fields, or no body that holds the record. |
+| dead | \`invalid-field\` | An index in order refused the document, and the event breaks its contract. |
+| dead | \`refused\` | An index in order refused even the typed fields, or no body that holds the record. |
+
+## The index
+
+An index is written to only while it has the indexer’s mapping, settings and aliases. It is looked at before the first write to it, every ten seconds while it is in use, and whenever it has refused something.
+
+| found | what happens |
+| --- | --- |
+| no index | It is made with mapping, settings and alias. What the request names wins over any index template. |
+| an alias is missing or has a filter or a routing; a field that a newer version has added is missing | It is added. Documents stay. |
+| a field of another type, another \`dynamic\`, no \`_source\`, an \`event_raw\` field | Nothing is written to it, the partitions wait, and \`/readyz\` is not ready and says what is wrong and which template of others wins. |
+| another value of ${Object.entries(keepingSettings)
+    .map(([setting, value]) => `\`${setting}: ${value}\``)
+    .join(', ')} | As above. |
+
+To end the wait, put right what the sentence names, or delete the index (the indexer makes it anew, and brings no older documents back). Nothing needs a restart. More fields than the indexer’s own do no harm.
+
+Bulks go through the hidden alias \`<index>-write\` with \`require_alias\`. Only an index that was found to be in order gets that alias, and one that is not loses it. So an index that is deleted and made anew by somebody else, at whatever moment, gets nothing: OpenSearch itself refuses the write, and makes no index by it. Do not set this alias by hand. One window remains: what somebody changes *inside* an index that stands (its mapping, its settings, the alias \`service-events\`) is seen after ten seconds at most, or at the first refusal.
+
+The indexer needs the rights to write, to create indices and index templates, to read index metadata, and to manage mappings and aliases of \`service-events-*\`, on OpenSearch 2.12 or newer.
 
 ## What an answer of OpenSearch means
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dayOf, firstDayKept, indexOfDay } from './daily-indices.ts';
+import { dayOf, firstDayKept, indexOfDay } from './index-names.ts';
 
 describe('daily indices', () => {
   it('are named by the UTC day of the broker’s time', () => {

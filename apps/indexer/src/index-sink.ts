@@ -1,9 +1,10 @@
 import { eventKind } from '@tailrace/events';
 import { type Batch, type Outcome, type Sink, STORED } from '@tailrace/kafka-kit';
 import { BulkBody, ITEM_EXTRA_BYTES } from './bulk-body.ts';
-import { type DailyIndices, dayOf, firstDayKept, indexOfDay } from './daily-indices.ts';
+import type { DailyIndices } from './daily-indices.ts';
 import { type BadValue, writeDocument, writeFallback } from './document.ts';
 import type { IncarnationGate } from './incarnation-gate.ts';
+import { dayOf, firstDayKept, indexOfDay } from './index-names.ts';
 import type { SearchClient } from './search-client.ts';
 import { sendBulk } from './send-bulk.ts';
 
@@ -96,7 +97,7 @@ export class IndexSink implements Sink {
     this.#idle.push(bulk);
   }
 
-  /** Sends a bulk and gives its records their outcomes, except those that OpenSearch refused as they are. */
+  /** Sends a bulk and gives its records their outcomes, except those that our own index refused as they are. */
   async #send(bulk: BulkBody, outcomes: (Outcome | undefined)[], signal: AbortSignal): Promise<Refused> {
     const { client, indices } = this.#ports;
     await indices.ensure(bulk.distinctIndices());
@@ -111,6 +112,8 @@ export class IndexSink implements Sink {
         outcomes[record] = { kind: 'retry', reason: meaning === 'retry' ? 'shard' : meaning, cause: detail };
       }
     });
+    // An index that is not ours refuses good documents: only behind this is it the document's fault.
+    if (refused.size > 0) await indices.confirm(bulk.distinctIndices());
     return refused;
   }
 

@@ -1,10 +1,11 @@
 import { formatRecordId } from '@tailrace/events';
 import type { Coordinates } from '@tailrace/kafka-kit';
+import { writeAliasOf } from './index-names.ts';
 
 /**
- * The head of a bulk's items of one index and partition: the `index` action under the record's id, and the beginning of the
- * document with the record's coordinates, its last member not closed. Heads differ only in their numbers, so one is kept as bytes
- * and the numbers are put in.
+ * The head of a bulk's items of one index and partition: the `index` action through the index's write alias under the record's id,
+ * and the beginning of the document with the record's coordinates, its last member not closed. Heads differ only in their numbers,
+ * so one is kept as bytes and the numbers are put in.
  */
 export class ItemHead {
   readonly #index: string;
@@ -18,7 +19,7 @@ export class ItemHead {
 
   constructor(index: string, origin: Coordinates) {
     // Topic names, index names and ids are plain ASCII without anything that JSON escapes.
-    const action = `{"index":{"_index":"${index}","_id":"${formatRecordId(origin)}"}}\n`;
+    const action = `{"index":{"_index":"${writeAliasOf(index)}","_id":"${formatRecordId(origin)}"}}\n`;
     const place = `{"topic":"${origin.topic}","incarnation":"${origin.incarnation}","partition":${origin.partition},"offset":`;
     const offset = String(origin.offset);
     const time = ',"kafka_timestamp":';

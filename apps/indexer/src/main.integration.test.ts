@@ -2,6 +2,7 @@ import { generateEvents, keyOf, SERVICE_EVENTS_TOPIC, serviceEventHeaders, topic
 import { connectAdmin, connectPublisher, type KafkaSettings, type Publisher, planTopics } from '@tailrace/kafka-kit';
 import { endpointsFromEnvironment } from '@tailrace/stack';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { indexOfDay } from './index-names.ts';
 import { SearchClient } from './search-client.ts';
 import { killIndexers, runIndexer } from './testing/indexer-process.ts';
 
@@ -74,6 +75,38 @@ test('every record is a document once, also over a kill -9 in the middle of the 
   const lags = await admin.groupLag('indexer', [SERVICE_EVENTS_TOPIC]);
   await admin.close();
   expect(lags.map(({ partition, lag }) => [partition, lag])).toEqual(lags.map(({ partition }) => [partition, 0]));
+});
+
+test('an index that is not ours is a fault of the server: it is said in a line and in /readyz, no record is dead, and no restart is needed', {
+  timeout: PATIENCE_MS,
+}, async () => {
+  const today = `/${indexOfDay(SERVICE_EVENTS_TOPIC, Date.now())}`;
+  await search.request({ method: 'DELETE', path: today });
+  const mappings = { dynamic: 'strict', properties: { service: { type: 'integer' } } };
+  await search.demand({ method: 'PUT', path: today, json: { settings: { number_of_replicas: 0 }, mappings } });
+  const indexer = runIndexer();
+  const why = `Nothing is written to the index ${today.slice(1)}, because its mapping is dynamic: strict instead of false`;
+  await indexer.said(why);
+  await indexer.said('"msg":"ready"');
+  await publish(100);
+  await vi.waitFor(
+    async () => {
+      const answer = await fetch(`${indexer.url()}/readyz`);
+      const said = await answer.text();
+      // The index is named by its own check, and by a partition that waits for it.
+      expect([answer.status, said.split(why).length > 2]).toEqual([503, true]);
+    },
+    { timeout: 30_000, interval: 100 },
+  );
+  await search.demand({ method: 'DELETE', path: today });
+  await untilIndexed(100);
+  await vi.waitFor(async () => expect(await (await fetch(`${indexer.url()}/readyz`)).json()).toMatchObject({ state: 'ok' }), {
+    timeout: 30_000,
+    interval: 100,
+  });
+  await indexer.said('The indices that are written to have the indexer’s mapping and aliases.');
+  indexer.kill('SIGTERM');
+  expect(await indexer.exit()).toBe(0);
 });
 
 test('a server that is away at the start is waited for, and a stop ends the waiting', async () => {

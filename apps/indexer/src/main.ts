@@ -12,11 +12,12 @@ import {
   systemClock,
   untilReached,
 } from '@tailrace/kafka-kit';
-import { Counter, runService } from '@tailrace/service';
+import { type Check, Counter, runService } from '@tailrace/service';
 import { type IndexerConfig, readIndexerConfig } from './config.ts';
 import { DailyIndices } from './daily-indices.ts';
 import { IncarnationGate } from './incarnation-gate.ts';
 import { IndexSink } from './index-sink.ts';
+import { watchIndices } from './index-watch.ts';
 import { SearchClient } from './search-client.ts';
 
 /** The stream that is indexed; the alias and the indices bear its name. */
@@ -25,6 +26,8 @@ const GROUP = groupNamed('indexer');
 const MIB = 1024 * 1024;
 const LOOKUP_TIMEOUT_MS = 10_000;
 const MAX_POLL_INTERVAL_MS = 300_000;
+const INDEX_LOOK_MS = 10_000;
+const INDEX_WELL = 'The indices that are written to have the indexer’s mapping and aliases.';
 /** Kept of the time for a stop for what comes behind the runtime. */
 const STOP_RESERVE_SHARE = 0.2;
 
@@ -42,6 +45,13 @@ await runService({
     );
     const indices = new DailyIndices(client, { name: STREAM, shards: config.shards, replicas: config.replicas });
     await untilReached(service, 'OpenSearch', () => indices.putTemplate(signal));
+    health.set('index', () => indexHealth(indices));
+    const watch = { indexName: STREAM, retentionDays: config.retentionDays, everyMs: INDEX_LOOK_MS, nowMs: Date.now };
+    await start(
+      'index watch',
+      () => watchIndices(indices, { ...watch, onChange: (fault) => (fault === undefined ? log.info(INDEX_WELL) : log.error(fault)) }),
+      (running) => running.stop(),
+    );
     const used = topicsFor(config.service.topicProfile).filter((topic) => topics.includes(topic.name));
     const check = () => checkTopics(kafka, used, config.service.contract, (sentence) => log.warn(sentence));
     await untilReached(service, 'Kafka', check, (fault) => fault instanceof ContractError);
@@ -97,6 +107,10 @@ await runService({
     runtime.finished.catch((fault: unknown) => fail(fault instanceof Error ? fault : new Error(String(fault))));
   },
 });
+
+function indexHealth({ fault }: DailyIndices): Check {
+  return fault === undefined ? { state: 'ok', sentence: INDEX_WELL } : { state: 'not-ready', sentence: fault };
+}
 
 function runtimeOptions({ maxAgeMs, service }: IndexerConfig) {
   const stopMs = Math.floor(service.stopTimeoutMs * (1 - STOP_RESERVE_SHARE));

@@ -1,7 +1,8 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { afterAll, describe, expect, it } from 'vitest';
-import { DailyIndices, indexOfDay } from './daily-indices.ts';
+import { DailyIndices } from './daily-indices.ts';
 import { IncarnationGate } from './incarnation-gate.ts';
+import { indexOfDay } from './index-names.ts';
 import { IndexSink } from './index-sink.ts';
 import { NoAnswer, SearchClient, SearchRefusal } from './search-client.ts';
 import { batchOf } from './testing/batch.ts';
@@ -101,25 +102,5 @@ describe('an outage', () => {
     await expect(write([`{${T}}`])).rejects.toThrow(`refuses writes to ${today} with 403: cluster_block_exception`);
     await search.client.demand({ method: 'PUT', path: `/${today}/_settings`, json: { 'index.blocks.write': null } });
     expect(await write([`{${T}}`])).toEqual([{ kind: 'stored' }]);
-  });
-});
-
-describe('an index that somebody deleted', () => {
-  it('is made anew from the template, and the record is written by the next try', async () => {
-    await search.client.demand({
-      method: 'PUT',
-      path: '/_cluster/settings',
-      json: { transient: { 'action.auto_create_index': `-${search.name}*,+*` } },
-    });
-    try {
-      await search.client.demand({ method: 'DELETE', path: `/${today}` });
-      await search.client.demand({ method: 'DELETE', path: `/_index_template/${search.name}` });
-      expect(await write([`{${T}}`])).toMatchObject([{ kind: 'retry', reason: 'missing-index' }]);
-      expect(await write([`{${T}}`])).toEqual([{ kind: 'stored' }]);
-      const made = await search.client.demand({ method: 'GET', path: `/${today}/_mapping` });
-      expect(made).toMatchObject({ [today]: { mappings: { dynamic: 'false' } } });
-    } finally {
-      await search.client.demand({ method: 'PUT', path: '/_cluster/settings', json: { transient: { 'action.auto_create_index': null } } });
-    }
   });
 });

@@ -45,7 +45,8 @@ async function sendRange(
   onAnswer: OnAnswer,
 ): Promise<void> {
   const ndjson = bulk.bytes(from, to);
-  const query = { filter_path: FILTER_PATH, timeout: SHARD_TIMEOUT };
+  // Through aliases only: a name that is no alias is refused, and never makes an index.
+  const query = { filter_path: FILTER_PATH, timeout: SHARD_TIMEOUT, require_alias: 'true' };
   const { status, body } = await client.request({ method: 'POST', path: '/_bulk', query, ndjson }, signal);
   if (status === 200) {
     tellAnswers(bulk, from, to, body, onAnswer);

@@ -16,32 +16,43 @@ const recordMappings = {
   kafka_timestamp: { type: 'date', format: 'epoch_millis' },
 } as const;
 
-/** What the indexer adds where an event can not be indexed as it is. `event_raw` (the whole event as text) is kept, not searched. */
+/** What the indexer adds where an event can not be indexed as it is. */
 const repairMappings = {
   timestamp_raw: { type: 'keyword', ignore_above: 1024 },
   raw_reason: { type: 'keyword', ignore_above: 1024 },
 } as const;
 
+/** The mapping of every field of a daily index. */
+export const fieldMappings: Readonly<Record<string, object>> = { ...eventFieldMappings, ...recordMappings, ...repairMappings };
+
+/** Members that a document may have without a mapping: the whole event as text is kept, not searched. */
+export const unmappedMembers: readonly string[] = ['event_raw'];
+
 /**
- * The index template of the daily indices. `dynamic: false`: a new field never changes the mapping, and so never breaks it.
- * `translog.durability: request`: with `async` a kill right after the answer loses what was acknowledged.
+ * The settings that decide what becomes of an acknowledged document. With `async` durability a kill right after the answer loses it;
+ * a pipeline changes or drops it; `ignore_malformed` leaves out what should be refused. All are also OpenSearch's own defaults, and
+ * are named so that no template changes them.
+ */
+export const keepingSettings = {
+  'index.translog.durability': 'request',
+  'index.default_pipeline': '_none',
+  'index.final_pipeline': '_none',
+  'index.mapping.ignore_malformed': 'false',
+} as const;
+
+/** How a daily index is made. `dynamic: false`: a new field never changes the mapping, and so never breaks it. */
+export function indexDefinition(settings: IndexSettings, moreAliases: Readonly<Record<string, object>> = {}): object {
+  return {
+    aliases: { [settings.name]: {}, ...moreAliases },
+    settings: { 'index.number_of_shards': settings.shards, 'index.number_of_replicas': settings.replicas, ...keepingSettings },
+    mappings: { _meta: { event_version: SERVICE_EVENT_VERSION }, dynamic: false, properties: fieldMappings },
+  };
+}
+
+/**
+ * The index template of the daily indices. The indexer makes its indices without it; it is for those that others make, by a copy
+ * or by a write of their own: without it OpenSearch would guess their mapping.
  */
 export function indexTemplate(settings: IndexSettings): object {
-  return {
-    index_patterns: [`${settings.name}-*.*.*`],
-    priority: 200,
-    template: {
-      aliases: { [settings.name]: {} },
-      settings: {
-        'index.number_of_shards': settings.shards,
-        'index.number_of_replicas': settings.replicas,
-        'index.translog.durability': 'request',
-      },
-      mappings: {
-        _meta: { event_version: SERVICE_EVENT_VERSION },
-        dynamic: false,
-        properties: { ...eventFieldMappings, ...recordMappings, ...repairMappings },
-      },
-    },
-  };
+  return { index_patterns: [`${settings.name}-*.*.*`], priority: 200, template: indexDefinition(settings) };
 }

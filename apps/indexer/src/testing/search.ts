@@ -46,7 +46,7 @@ export function testSearch(): TestSearch {
     },
     async remove() {
       await client.request({ method: 'DELETE', path: `/${name}-*` });
-      await client.request({ method: 'DELETE', path: `/_index_template/${name}` });
+      await client.request({ method: 'DELETE', path: `/_index_template/${name}*` });
       await client.close();
     },
   };
