@@ -165,7 +165,7 @@ test('hostile bytes never give 500, never an error of the gateway itself, and no
 });
 
 test.each(['0,', '{},', '[],', '"",', '\n', '[', '{"a":', '"\\'])(
-  '8 MiB of %j are refused in under a second and without building anything of them',
+  '8 MiB of %j are refused in under a second of CPU and without building anything of them',
   async (unit) => {
     const parts = gatewayParts();
     const budget = new ByteBudget(parts.options.config.maxInFlightBytes);
@@ -178,10 +178,12 @@ test.each(['0,', '{},', '[],', '"",', '\n', '[', '{"a":', '"\\'])(
     };
     const body = Buffer.concat([Buffer.from('['), Buffer.alloc(8 * 1024 * 1024 - 2, unit), Buffer.from(']')]);
     for (const type of ['application/json', 'text/plain', 'application/x-ndjson']) {
-      const begunMs = performance.now();
+      const begun = process.cpuUsage();
       const answered = await ingest(postOf(body, { 'content-type': type }, 65_536), options);
       expect([400, 413]).toContain(answered?.status);
-      expect(performance.now() - begunMs).toBeLessThan(1000);
+      const { user, system } = process.cpuUsage(begun);
+      // By the clock it would be the machine's load that is tested.
+      expect((user + system) / 1000).toBeLessThan(1000);
     }
   },
 );

@@ -59,7 +59,7 @@ test('a document of which a part would be an event on its own line is never kept
     expect(await post(whole, {})).toMatchObject({ status: 400, body: { error: 'no_valid_event', rejected: 1 } });
     expect(publisher.published).toEqual([]);
   }
-});
+}, 60_000);
 
 test.each([
   [`[\n${good},\n${good}`, 'invalid_json', 'has no end'],

@@ -42,8 +42,9 @@ export class Dispatcher {
   }
 
   #handOver(lane: LaneState, batch: RecordBatch): void {
-    const { options, observe } = this.#context;
+    const { clock, options, observe } = this.#context;
     lane.inFlight.add(batch);
+    batch.handedOverMs = clock.nowMs();
     observe({ kind: 'handed-over', lane: lane.tp, records: batch.length, closedBy: batch.closedBy });
     // An async wrapper, so that a sink that throws before its first await is an outage like any other.
     void (async () => options.sink.write(batch, lane.abort.signal))().then(

@@ -9,6 +9,8 @@ export interface LaneView extends TopicPartition {
   readonly outage: Outage | undefined;
   /** While the client delivers nothing although the log has more. */
   readonly stall: Stall | undefined;
+  /** When the oldest batch was handed over that the sink holds without an answer and without a copy of its own. */
+  readonly unansweredSinceMs: number | undefined;
   readonly paused: boolean;
   readonly nextToRead: number | undefined;
   readonly logEnd: number | undefined;
@@ -32,6 +34,7 @@ export function viewLane(lane: LaneState, cachedLogEnd: number | undefined): Lan
     halted: lane.phase.kind === 'halted' ? lane.phase.why.sentence : undefined,
     outage: lane.outage ?? (lane.phase.kind === 'halted' ? undefined : (lane.lookUp ?? lane.suspicion?.outage)),
     stall: lane.stall,
+    unansweredSinceMs: unansweredSinceMs(lane),
     paused: lane.paused,
     nextToRead,
     logEnd,
@@ -40,4 +43,11 @@ export function viewLane(lane: LaneState, cachedLogEnd: number | undefined): Lan
     unsettled: lane.ledger.unsettled,
     bufferedBytes: lane.bufferedBytes,
   };
+}
+
+function unansweredSinceMs({ inFlight }: LaneState): number | undefined {
+  let oldest: number | undefined;
+  for (const { released, handedOverMs } of inFlight)
+    if (!released && handedOverMs !== undefined) oldest = Math.min(oldest ?? handedOverMs, handedOverMs);
+  return oldest;
 }

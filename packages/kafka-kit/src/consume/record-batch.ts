@@ -25,6 +25,8 @@ export class RecordBatch implements Batch {
   readonly heldBytes: number;
   readonly firstOffset: number;
   readonly firstTimestampMs: number;
+  /** When the sink got it last. */
+  handedOverMs: number | undefined;
   /** Undefined after `release()`: kept, the bytes would stay in memory until the sink settles them. */
   #records: readonly RawRecord[] | undefined;
   /** What is left after `release()` of a run with holes; without holes an offset follows from the first. */

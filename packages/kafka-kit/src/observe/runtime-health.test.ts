@@ -53,3 +53,22 @@ it('a member without a partition is well: others own them all', async () => {
   await rig.start(second);
   expect(runtimeHealth(second.runtime, rig.clock.nowMs()).state).toBe('ok');
 });
+
+it('is degraded, and names the partition, while a sink hangs: neither an answer nor an error comes from it', async () => {
+  const rig = new RuntimeRig();
+  const member = await rig.running();
+  member.sink.hold = true;
+  rig.append(3);
+  await rig.until(() => member.sink.open.length === 1, 'handed over');
+  const health = () => runtimeHealth(member.runtime, rig.clock.nowMs());
+  await rig.clock.advance(5000);
+  expect(health().state).toBe('ok');
+  await rig.clock.advance(7000);
+  expect(health()).toEqual({
+    state: 'degraded',
+    sentence: `${TOPIC}, partition 0 has been waiting for 12 s for an answer about records that it handed over.`,
+  });
+  for (const write of [...member.sink.open]) write.store();
+  await rig.clock.advance(100);
+  expect(health().state).toBe('ok');
+});

@@ -8,6 +8,9 @@ export interface RuntimeHealth {
   readonly sentence: string;
 }
 
+/** No write takes so long: a server that hangs is told before the client gives it up. */
+const LONG_ANSWER_MS = 10_000;
+
 /** So many partitions are named one by one. */
 const NAMED = 3;
 
@@ -40,8 +43,12 @@ function lanesHealth(lanes: readonly LaneView[], nowMs: number): RuntimeHealth {
   return { state: 'ok', sentence: `The consumer reads ${lanes.length} ${lanes.length === 1 ? 'partition' : 'partitions'}${still}.` };
 }
 
-function waitingSentence({ topic, partition, outage }: LaneView, nowMs: number): string | undefined {
-  if (outage === undefined) return undefined;
+function waitingSentence({ topic, partition, outage, unansweredSinceMs }: LaneView, nowMs: number): string | undefined {
+  if (outage === undefined) {
+    const silentMs = nowMs - (unansweredSinceMs ?? nowMs);
+    if (silentMs < LONG_ANSWER_MS) return undefined;
+    return `${topic}, partition ${partition} has been waiting for ${Math.round(silentMs / 1000)} s for an answer about records that it handed over.`;
+  }
   const forSeconds = Math.max(0, Math.round((nowMs - outage.sinceMs) / 1000));
   return `${topic}, partition ${partition} has been waiting for ${forSeconds} s and goes on by itself: ${outage.reason}`;
 }
