@@ -69,6 +69,17 @@ it('a service’s check passes where the topics are as declared, and else says w
   expect(warned).toHaveLength(1);
 });
 
+it('a service’s check with more replicas than brokers names the profile, not a command that can not help', async () => {
+  const made = spec(real.name('topic'));
+  await admin.apply(await plan(made));
+  expect(await admin.brokerCount()).toBe(1);
+  for (const wanted of [{ ...made, replicationFactor: 3 }, spec(`${made.name}-missing`, { replicationFactor: 3 })]) {
+    const check = checkTopics(real.settings, [wanted], 'enforce', () => {});
+    await expect(check).rejects.toThrow(/set TAILRACE_TOPIC_PROFILE=local/);
+    await expect(check).rejects.not.toThrow(/run: tailrace topics apply/);
+  }
+});
+
 it('tells a group’s commits and its lag, and that it has none', async () => {
   const topic = await real.topic(2);
   const group = real.name('group');

@@ -16,6 +16,8 @@ export interface PartitionLag extends TopicPartition {
 export interface ClusterAdmin {
   /** The named topics as they are; those that do not exist are left out. */
   readTopics(names: readonly string[]): Promise<ActualTopic[]>;
+  /** How many brokers answer for the cluster now. */
+  brokerCount(): Promise<number>;
   /** Makes topics and sets settings; `refused` and `unreadable` are passed over. */
   apply(changes: readonly TopicChange[]): Promise<void>;
   groupLag(group: string, topics: readonly string[]): Promise<PartitionLag[]>;
@@ -69,6 +71,10 @@ class SecondClientAdmin implements ClusterAdmin {
       replicationFactor: topic.partitions[0]?.replicas.length ?? 0,
       configs: configs?.get(name),
     }));
+  }
+
+  async brokerCount(): Promise<number> {
+    return (await this.#admin.metadata({ topics: [], forceUpdate: true })).brokers.size;
   }
 
   async apply(changes: readonly TopicChange[]): Promise<void> {

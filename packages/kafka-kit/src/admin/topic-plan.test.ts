@@ -42,3 +42,22 @@ it('compaction is refused unless the key is an entity, also for a topic that is 
     ]);
   }
 });
+
+it('min.insync.replicas is never set apart from the replicas that it belongs to, in neither direction', () => {
+  const insync = (min: string) => ({ configs: { 'min.insync.replicas': min } });
+  expect(plan(insync('2'), [{ ...actual, replicationFactor: 1, ...insync('1') }])).toEqual([
+    'refused ! Topic events has 1 replica and is declared with 3, so its min.insync.replicas is left as it is; move it with Kafka’s own kafka-reassign-partitions.',
+  ]);
+  expect(plan({ replicationFactor: 1, ...insync('1') }, [{ ...actual, ...insync('2') }])).toEqual([
+    expect.stringMatching(/^refused .*where a cluster is meant, set TAILRACE_TOPIC_PROFILE=cluster/),
+  ]);
+  expect(plan(insync('2'), [{ ...actual, ...insync('1') }])).toEqual(['set-config ~ events: min.insync.replicas is 1, must be 2']);
+});
+
+it('replicas that the cluster has no brokers for name the local profile, for a topic that is there and for one that is not', () => {
+  for (const is of [[{ ...actual, replicationFactor: 1 }], []]) {
+    const [line] = planTopics([spec], is, 1).map(describeChange);
+    expect(line).toMatch(/^! .*Kafka has 1 broker: where a single broker is meant, set TAILRACE_TOPIC_PROFILE=local/);
+    expect(planTopics([spec], is, 3).map(describeChange).join()).not.toContain('TAILRACE_TOPIC_PROFILE');
+  }
+});

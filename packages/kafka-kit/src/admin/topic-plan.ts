@@ -15,6 +15,12 @@ export interface ActualTopic {
   readonly configs: Readonly<Record<string, string | null>> | undefined;
 }
 
+const MIN_INSYNC = 'min.insync.replicas';
+
+function counted(count: number, one: string): string {
+  return `${count} ${one}${count === 1 ? '' : 's'}`;
+}
+
 /** A difference between what is declared and what is. `refused` and `unreadable` are not for `apply` to mend. */
 export type TopicChange =
   | { readonly kind: 'create'; readonly topic: string; readonly spec: TopicSpec }
@@ -22,13 +28,16 @@ export type TopicChange =
   | { readonly kind: 'refused'; readonly topic: string; readonly sentence: string }
   | { readonly kind: 'unreadable'; readonly topic: string; readonly sentence: string };
 
-/** What must change so that the cluster keeps the declarations. Empty when it does. */
-export function planTopics(specs: readonly TopicSpec[], actual: readonly ActualTopic[]): TopicChange[] {
+/**
+ * What must change so that the cluster keeps the declarations. Empty when it does. `brokers` is how many answer; where it is not given,
+ * Kafka itself refuses a topic with more replicas.
+ */
+export function planTopics(specs: readonly TopicSpec[], actual: readonly ActualTopic[], brokers?: number): TopicChange[] {
   const byName = new Map(actual.map((topic) => [topic.name, topic]));
-  return specs.flatMap((spec) => planTopic(spec, byName.get(spec.name)));
+  return specs.flatMap((spec) => planTopic(spec, byName.get(spec.name), brokers));
 }
 
-function planTopic(spec: TopicSpec, actual: ActualTopic | undefined): TopicChange[] {
+function planTopic(spec: TopicSpec, actual: ActualTopic | undefined, brokers: number | undefined): TopicChange[] {
   const topic = spec.name;
   const refuse = (sentence: string): TopicChange => ({ kind: 'refused', topic, sentence });
   if (spec.configs['cleanup.policy']?.split(',').includes('compact') && spec.key !== 'entity') {
@@ -38,7 +47,16 @@ function planTopic(spec: TopicSpec, actual: ActualTopic | undefined): TopicChang
       ),
     ];
   }
-  if (actual === undefined) return [{ kind: 'create', topic, spec }];
+  const tooFew =
+    brokers !== undefined && brokers < spec.replicationFactor
+      ? `Kafka has ${counted(brokers, 'broker')}: where a single broker is meant, set TAILRACE_TOPIC_PROFILE=local`
+      : undefined;
+  if (actual === undefined) {
+    if (tooFew === undefined) return [{ kind: 'create', topic, spec }];
+    return [
+      refuse(`Topic ${topic} is declared with ${counted(spec.replicationFactor, 'replica')}, and ${tooFew}, else start more brokers.`),
+    ];
+  }
   const changes: TopicChange[] = [];
   if (actual.partitions !== spec.partitions) {
     const has = `Topic ${topic} has ${actual.partitions} partitions and is declared with ${spec.partitions}`;
@@ -47,8 +65,11 @@ function planTopic(spec: TopicSpec, actual: ActualTopic | undefined): TopicChang
     );
   }
   if (actual.replicationFactor !== spec.replicationFactor) {
-    const has = `Topic ${topic} has ${actual.replicationFactor} replicas and is declared with ${spec.replicationFactor}`;
-    changes.push(refuse(`${has}; move it with Kafka’s own kafka-reassign-partitions.`));
+    const has = `Topic ${topic} has ${counted(actual.replicationFactor, 'replica')} and is declared with ${spec.replicationFactor}`;
+    const kept = MIN_INSYNC in spec.configs ? `, so its ${MIN_INSYNC} is left as it is` : '';
+    const move = 'move it with Kafka’s own kafka-reassign-partitions';
+    const todo = spec.replicationFactor === 1 ? `where a cluster is meant, set TAILRACE_TOPIC_PROFILE=cluster, else ${move}` : move;
+    changes.push(refuse(`${has}${kept}; ${tooFew ?? todo}.`));
   }
   if (actual.configs === undefined) {
     changes.push({
@@ -59,17 +80,29 @@ function planTopic(spec: TopicSpec, actual: ActualTopic | undefined): TopicChang
     return changes;
   }
   for (const [name, to] of Object.entries(spec.configs)) {
+    // It belongs to the declared replicas: above what there are, no record could be stored any more; far below, a broker's death loses some.
+    if (name === MIN_INSYNC && actual.replicationFactor !== spec.replicationFactor) continue;
     const from = actual.configs[name] ?? null;
     if (from !== to) changes.push({ kind: 'set-config', topic, name, from, to });
   }
   return changes;
 }
 
-/** One line for people. */
+function shape({ partitions, replicationFactor }: TopicSpec): string {
+  return `${counted(partitions, 'partition')} and ${counted(replicationFactor, 'replica')}`;
+}
+
+/** One line for people, once `apply` has carried it out. */
+export function describeDone(change: TopicChange): string {
+  if (change.kind === 'create') return `+ ${change.topic}: created with ${shape(change.spec)}`;
+  if (change.kind === 'set-config') return `~ ${change.topic}: ${change.name} set to ${change.to} (was ${change.from ?? 'not set'})`;
+  return describeChange(change);
+}
+
+/** One line for people: what is to be done. */
 export function describeChange(change: TopicChange): string {
   if (change.kind === 'create') {
-    const { partitions, replicationFactor } = change.spec;
-    return `+ ${change.topic}: make it with ${partitions} partitions and ${replicationFactor} replica${replicationFactor === 1 ? '' : 's'}`;
+    return `+ ${change.topic}: make it with ${shape(change.spec)}`;
   }
   if (change.kind === 'set-config') return `~ ${change.topic}: ${change.name} is ${change.from ?? 'not set'}, must be ${change.to}`;
   return `! ${change.sentence}`;

@@ -14,7 +14,8 @@ const PARTITIONS = 12;
 const RECORDS = 300;
 /** Longer than a look-up's time-out, so that look-ups fail while others are under way. */
 const SILENT_MS = 12_000;
-const BACK_MS = 15_000;
+/** Look-ups that were begun before are waited for; the fault it is named after took minutes. */
+const BACK_MS = 40_000;
 
 let stack: Stack;
 let settings: KafkaSettings;
@@ -90,36 +91,24 @@ function member(group: string, seen: Set<string>, assigned: () => void): Consume
   );
 }
 
-it.each<['joining' | 'opening its partitions' | 'reading']>([['joining'], ['opening its partitions'], ['reading']])(
-  'a broker that falls silent while a member is %s stops nothing else, and the member goes on as soon as it is back',
-  async (when) => {
-    const seen = new Set<string>();
-    const silence = (): void => {
-      if (when === 'opening its partitions') kafkaProcess('SIGSTOP');
-    };
-    const runtime = member(`silent-${when.slice(0, 4)}`, seen, silence);
-    const loop = watchLoop();
-    try {
-      await runtime.start();
-      if (when === 'joining') kafkaProcess('SIGSTOP');
-      if (when === 'reading') {
-        await until(() => seen.size === RECORDS, 'all records', BACK_MS);
-        kafkaProcess('SIGSTOP');
-      }
-      await systemClock.sleep(SILENT_MS);
-      kafkaProcess('SIGCONT');
-      await until(() => seen.size === RECORDS && runtime.lanes().length === PARTITIONS, 'all records of all partitions', BACK_MS);
-      await until(() => runtimeHealth(runtime).state === 'ok', 'the member is well', BACK_MS);
-    } finally {
-      kafkaProcess('SIGCONT');
-      const report = await runtime.stop();
-      loop.stop();
-      expect(report.abandonedRecords).toBe(0);
-    }
-    expect(loop.longestMs).toBeLessThan(1000);
-  },
-  90_000,
-);
+it('a broker that falls silent while a member is opening its partitions stops nothing else, and the member goes on when it is back', async () => {
+  const seen = new Set<string>();
+  const runtime = member('silent-opening', seen, () => kafkaProcess('SIGSTOP'));
+  const loop = watchLoop();
+  try {
+    await runtime.start();
+    await systemClock.sleep(SILENT_MS);
+    kafkaProcess('SIGCONT');
+    await until(() => seen.size === RECORDS && runtime.lanes().length === PARTITIONS, 'all records of all partitions', BACK_MS);
+    await until(() => runtimeHealth(runtime).state === 'ok', 'the member is well', BACK_MS);
+  } finally {
+    kafkaProcess('SIGCONT');
+    const report = await runtime.stop();
+    loop.stop();
+    expect(report.abandonedRecords).toBe(0);
+  }
+  expect(loop.longestMs).toBeLessThan(1000);
+}, 90_000);
 
 it('a stop while the broker is silent ends by its deadline', async () => {
   const runtime = member('silent-stop', new Set(), () => kafkaProcess('SIGSTOP'));
