@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -60,14 +61,60 @@ it('goes when its start ends, and leaves nothing beside it', () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-it('the file of another start stays', () => {
+/** The file as a start leaves it that was killed together with its janitor, with this owner. */
+function leftBehind(owner: (own: { pid: number; started: string }) => object): string {
+  new EndpointsFile(file, running(1)).write();
+  const content = JSON.parse(readFileSync(file, 'utf8'));
+  const text = JSON.stringify({ ...content, owner: owner(content.owner) });
+  writeFileSync(file, text);
+  return text;
+}
+
+it('the file of a start that still runs is refused, and stays as it is also when the refused one ends', () => {
   const own = new EndpointsFile(file, running(1));
   own.write();
-  const other = new EndpointsFile(file, running(2));
-  other.write();
   const text = readFileSync(file, 'utf8');
-  own.remove();
+  const second = new EndpointsFile(file, running(2));
+  expect(() => second.write()).toThrow(expect.objectContaining({ exitCode: 2, message: expect.stringContaining('still runs') }));
+  second.remove();
   expect(readFileSync(file, 'utf8')).toBe(text);
+  expect(readdirSync(folder)).toEqual(['tailrace.json']);
+});
+
+it.each([
+  ['has ended', () => ({ pid: spawnSync(process.execPath, ['-e', '']).pid, started: '1' })],
+  ['has ended, and another process got its number', ({ pid }: { pid: number }) => ({ pid, started: '1' })],
+])('the file of a start that %s is replaced', (_, owner) => {
+  leftBehind(owner);
+  const own = new EndpointsFile(file, running(2));
+  own.write();
+  expect(JSON.parse(readFileSync(file, 'utf8')).processes[1].pid).toBe(2);
+  expect(readdirSync(folder)).toEqual(['tailrace.json']);
+  own.remove();
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+it.each([
+  ['text', 'my notes'],
+  ['JSON', '{"name":"my-package"}'],
+  ['JSON that looks a little like ours', '{"owner":"me","environment":{}}'],
+  ['nothing', ''],
+])('a file of somebody else that holds %s is never replaced and never removed, whenever it came', (_, theirs) => {
+  writeFileSync(file, theirs);
+  const early = new EndpointsFile(file, running(1));
+  expect(() => early.write()).toThrow(
+    expect.objectContaining({ exitCode: 2, message: expect.stringMatching(/^[^\n]*name another one[^\n]*\.$/) }),
+  );
+  early.remove();
+  rmSync(file);
+  let pid = 1;
+  const own = new EndpointsFile(file, { ...running(1), service: () => ({ pid, url: () => undefined }) } as unknown as Pipeline);
+  own.write();
+  writeFileSync(file, theirs);
+  pid = 2;
+  expect(() => own.write()).toThrow('did not write');
+  own.remove();
+  expect(readFileSync(file, 'utf8')).toBe(theirs);
   expect(readdirSync(folder)).toEqual(['tailrace.json']);
 });
 
@@ -75,6 +122,7 @@ it('a file that this start never wrote, or that somebody has removed, is left al
   writeFileSync(file, 'theirs');
   new EndpointsFile(file, running(1)).remove();
   expect(readFileSync(file, 'utf8')).toBe('theirs');
+  rmSync(file);
   const own = new EndpointsFile(file, running(1));
   own.write();
   rmSync(file);

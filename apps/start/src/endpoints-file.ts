@@ -1,11 +1,15 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { environmentOf, Failure } from '@tailrace/stack';
+import { inspectEndpointsFile, ownOwner } from './endpoints-owner.mjs';
 import { LAKE_PREFIX, type Pipeline, SERVICE_NAMES } from './pipeline.ts';
 
-/** The file for scripts and other tools that says how everything is reached. */
+/** The file for scripts and other tools that says how everything is reached. It replaces and removes nothing that is not ours. */
 export class EndpointsFile {
   readonly #path: string;
   readonly #pipeline: Pipeline;
+  readonly #owner = ownOwner();
+  /** What was last tried, and what stands there by us. */
+  #tried = '';
   #written = '';
   #gateway: string | undefined;
 
@@ -14,35 +18,59 @@ export class EndpointsFile {
     this.#pipeline = pipeline;
   }
 
-  /** Writes it where something has changed since: a part that was started again has another process. Throws Failure. */
+  /**
+   * Writes it where something has changed since: a part that was started again has another process. Throws Failure, with exit code 2
+   * when somebody else's file stands there.
+   */
   write(): void {
     const text = this.#text();
-    if (text === this.#written) return;
+    if (text === this.#tried) return;
     // Also when it fails: one failure is told once.
-    this.#written = text;
+    this.#tried = text;
+    const partial = `${this.#path}.${process.pid}.partial`;
     try {
-      // Readable by this user alone: it holds credentials. Renamed into place: whoever waits for it never reads half of it.
-      const partial = `${this.#path}.${process.pid}.partial`;
+      // Readable by this user alone: it holds credentials. Put into place whole: whoever waits for it never reads half of it.
       writeFileSync(partial, text, { mode: 0o600 });
-      renameSync(partial, this.#path);
+      this.#place(partial);
+      this.#written = text;
       // It holds credentials: a kill -9 of this process must not leave it.
       this.#pipeline.stack.removeBehind(this.#path, text);
     } catch (cause) {
+      if (cause instanceof Failure) throw cause;
       throw new Failure(`The endpoints file ${this.#path} can not be written (${(cause as Error).message}): name another one.`, { cause });
+    } finally {
+      rmSync(partial, { force: true });
     }
   }
 
-  /**
-   * Removes it, unless another start has written it since. It is taken away before it is looked at: between a look and a removal
-   * another start could put its own.
-   */
+  /** Removes it, unless somebody else has written it since. */
   remove(): void {
-    if (this.#written === '') return;
+    if (this.#written !== '') this.#takeAway(this.#written);
+  }
+
+  #place(partial: string): void {
+    if (this.#written !== '' && textOf(this.#path) === this.#written) {
+      renameSync(partial, this.#path);
+      return;
+    }
+    // It was free when this start began: another one may have been quicker since.
+    const found = inspectEndpointsFile(this.#path);
+    if (found.kind === 'refused') throw new Failure(found.sentence, { exitCode: 2 });
+    if (found.kind === 'stale') this.#takeAway(found.text);
+    placeNew(partial, this.#path);
+  }
+
+  /**
+   * Removes the file if it holds this text. It is taken away before it is looked at: between a look and a removal another start could
+   * put its own.
+   */
+  #takeAway(text: string): void {
+    if (textOf(this.#path) !== text) return;
     const taken = `${this.#path}.${process.pid}.removed`;
     try {
       renameSync(this.#path, taken);
       // A link and not a rename: it does not replace what was written meanwhile.
-      if (readFileSync(taken, 'utf8') !== this.#written) linkSync(taken, this.#path);
+      if (textOf(taken) !== text) linkSync(taken, this.#path);
     } catch {
       // Somebody removed it, or a newer one stands there already: nothing of ours is left to remove.
     }
@@ -60,6 +88,7 @@ export class EndpointsFile {
       return { name, pid: service.pid, ...healthUrls(service.url('health')) };
     });
     const content = {
+      owner: this.#owner,
       gateway: this.#gateway,
       kafkaBootstrapServers,
       opensearchUrl,
@@ -82,4 +111,27 @@ export class EndpointsFile {
 /** Where a service says how it is; nothing while it has not said where. */
 function healthUrls(url: string | undefined): { livez?: string; readyz?: string; metrics?: string } {
   return url === undefined ? {} : { livez: `${url}/livez`, readyz: `${url}/readyz`, metrics: `${url}/metrics` };
+}
+
+/** By a link and not a rename: it replaces nothing. */
+function placeNew(partial: string, path: string): void {
+  try {
+    linkSync(partial, path);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === 'EEXIST')
+      throw new Failure(`The endpoints file ${path} was just made by another start: name another one.`, { exitCode: 2 });
+    // Some disks know no links.
+    if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'ENOSYS') throw cause;
+    renameSync(partial, path);
+  }
+}
+
+/** Undefined where no file is, or none that can be read: it is not what we have written. */
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
 }

@@ -1,5 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { type Paper, renderEnd, renderLine, renderRejections, renderView, Screen, type ViewState } from './live-view.ts';
+import type { Figure } from './figure.ts';
+import {
+  type Paper,
+  renderEnd,
+  renderLine,
+  renderNewAddresses,
+  renderRejections,
+  renderView,
+  Screen,
+  type ViewState,
+} from './live-view.ts';
+
+function answered(value: number): Figure {
+  return { value, silentSeconds: 0 };
+}
 
 const state: ViewState = {
   upSeconds: 75,
@@ -8,12 +22,12 @@ const state: ViewState = {
   posted: { posted: 45, accepted: 0, rejected: 45, repeatedPosts: 0, maybeTwice: 0 },
   taken: { accepted: 12_300, rejected: 45 },
   progress: {
-    gateway: { accepted: 12_300, rejected: 45 },
-    indexed: 12_000,
-    archived: undefined,
+    gateway: { counts: { accepted: 12_300, rejected: 45 }, silentSeconds: 0 },
+    indexed: answered(12_000),
+    archived: answered(11_000),
     lag: new Map([
-      ['indexer', 300],
-      ['archiver', undefined],
+      ['indexer', answered(300)],
+      ['archiver', answered(1300)],
     ]),
   },
   acceptedPerSecond: 49.6,
@@ -22,20 +36,37 @@ const state: ViewState = {
 };
 
 describe('the live view', () => {
-  it('shows what arrived where, and says of a server that is away that it gives no answer', () => {
+  it('shows what arrived where', () => {
     const text = renderView(state).join('\n');
-    for (const shown of [
-      '12,300',
-      '50 a second, 45 rejected',
-      '12,000',
-      'indexer 300 · archiver no answer',
-      'up 1 min 15 s',
-      'search     starting',
-    ]) {
+    for (const shown of ['12,300', '50 a second, 45 rejected', '12,000', 'indexer 300 · archiver 1,300 (records)', 'up 1 min 15 s']) {
       expect(text).toContain(shown);
     }
-    expect(text).toMatch(/archived +no answer/);
+    expect(text).toContain('search     starting');
     expect(text).not.toContain('repeated');
+    expect(text).not.toContain('no answer');
+  });
+
+  it('of a server that does not answer it shows the last figure and for how long that is, or that there was none yet', () => {
+    const hanging: ViewState = {
+      ...state,
+      progress: {
+        gateway: { counts: state.taken, silentSeconds: 2 },
+        indexed: { value: 12_000, silentSeconds: 61 },
+        archived: { value: undefined, silentSeconds: 3 },
+        lag: new Map([
+          ['indexer', { value: 300, silentSeconds: 4 }],
+          ['archiver', { value: undefined, silentSeconds: 0 }],
+        ]),
+      },
+    };
+    const text = renderView(hanging).join('\n');
+    expect(text).toMatch(/accepted +12,300 .* a second, 45 rejected, no answer for 2 s\n/);
+    expect(text).toMatch(/indexed +12,000 {3}in OpenSearch, no answer for 1 min 1 s\n/);
+    expect(text).toMatch(/archived +- {3}in Parquet on S3, no answer for 3 s\n/);
+    expect(text).toContain('indexer 300 (no answer for 4 s) · archiver not known yet (records)');
+    const totals = 'accepted 12,300 (no answer for 2 s), 45 rejected, indexed 12,000 (no answer for 1 min 1 s), archived no answer for 3 s';
+    expect(renderLine(hanging)).toBe(`1 min 15 s  ${totals}, lag: indexer 300 (no answer for 4 s), archiver not known yet`);
+    expect(renderEnd(hanging)).toBe(`ran 1 min 15 s; last seen: ${totals}`);
   });
 
   it('counts what the gateway took from whomever, not only what this start has posted', () => {
@@ -57,8 +88,16 @@ describe('the live view', () => {
 
   it('is one line where nothing can be drawn over', () => {
     expect(renderLine(state)).toBe(
-      '1 min 15 s  accepted 12,300, 45 rejected, indexed 12,000, archived no answer, lag: indexer 300, archiver no answer',
+      '1 min 15 s  accepted 12,300, 45 rejected, indexed 12,000, archived 11,000, lag: indexer 300, archiver 1,300',
     );
+  });
+
+  it('tells an address where nothing can be drawn when it is known, once, and again when it has changed', () => {
+    const told = new Map<string, string>();
+    expect(renderNewAddresses({ post: 'http://p', indexer: undefined }, told)).toEqual(['post: http://p']);
+    expect(renderNewAddresses({ post: 'http://p', indexer: 'http://i' }, told)).toEqual(['indexer: http://i']);
+    expect(renderNewAddresses({ post: 'http://p', indexer: undefined }, told)).toEqual([]);
+    expect(renderNewAddresses({ post: 'http://p', indexer: 'http://j' }, told)).toEqual(['indexer: http://j']);
   });
 
   it('draws over its own last picture, and puts other lines above it', () => {
@@ -105,15 +144,15 @@ describe('the live view', () => {
     const text = renderView({ ...state, olderTotals: true }).join('\n');
     expect(text).toMatch(/accepted .* since this start, 50 a second/);
     expect(text).toMatch(/indexed .* in OpenSearch, earlier ones included/);
-    expect(renderEnd(state)).toBe('ran 1 min 15 s; last seen: accepted 12,300, 45 rejected, indexed 12,000, archived no answer');
+    expect(renderEnd(state)).toBe('ran 1 min 15 s; last seen: accepted 12,300, 45 rejected, indexed 12,000, archived 11,000');
     expect(renderEnd({ ...state, olderTotals: true })).toContain('accepted 12,300 since this start, 45 rejected, indexed 12,000 in all');
   });
 
   it('names rejected lines by their place in the file, and counts the others', () => {
-    const named = [{ line: 7, code: 'partly_accepted', message: 'timestamp: is missing' }];
+    const named = [{ line: 7, reason: 'timestamp: is missing' }];
     expect(renderRejections('x.ndjson', state.posted, named)).toEqual([
       '45 events of x.ndjson were rejected:',
-      '  line 7: partly_accepted: timestamp: is missing',
+      '  line 7: timestamp: is missing',
       '  and 44 more',
     ]);
     expect(renderRejections('x.ndjson', { ...state.posted, rejected: 0 }, [])).toEqual([]);

@@ -1,3 +1,4 @@
+import type { Figure } from './figure.ts';
 import type { GatewayCounts } from './gateway-counts.ts';
 import type { PostCounts, Rejection } from './poster.ts';
 import type { Progress } from './progress.ts';
@@ -12,7 +13,7 @@ export interface ViewState {
   readonly posted: PostCounts;
   /** What the gateway took from whomever, since this start. */
   readonly taken: GatewayCounts;
-  readonly progress: Progress | undefined;
+  readonly progress: Progress;
   readonly acceptedPerSecond: number;
   readonly urls: Readonly<Record<string, string | undefined>>;
   /** The services' own addresses, for `/livez`, `/readyz` and `/metrics`. */
@@ -26,14 +27,14 @@ export function renderView(view: ViewState): string[] {
   const { upSeconds, dataFolder, olderTotals, posted, taken, progress, acceptedPerSecond, urls, health } = view;
   const sinceStart = olderTotals ? ' since this start,' : '';
   const older = olderTotals ? ', earlier ones included' : '';
-  const lag = [...(progress?.lag ?? [])].map(([group, records]) => `${group} ${shown(records)}`).join(' · ');
+  const lag = [...progress.lag].map(([group, figure]) => `${group} ${shown(figure)}`).join(' · ');
   const lines = [
     `tailrace  up ${duration(upSeconds)}   ${dataFolder === undefined ? 'Ctrl-C stops and removes everything' : `Ctrl-C stops everything; the data stay in ${dataFolder}`}`,
     '',
-    `  accepted   ${shown(taken.accepted).padStart(12)}  ${sinceStart} ${NUMBER.format(Math.round(acceptedPerSecond))} a second${rejected(taken)}`,
-    `  indexed    ${shown(progress?.indexed).padStart(12)}   in OpenSearch${older}`,
-    `  archived   ${shown(progress?.archived).padStart(12)}   in Parquet on S3${older}`,
-    `  lag        ${lag === '' ? 'no answer'.padStart(12) : `  ${lag} (records)`}`,
+    `  accepted   ${NUMBER.format(taken.accepted).padStart(12)}  ${sinceStart} ${NUMBER.format(Math.round(acceptedPerSecond))} a second${rejected(taken)}${silence(progress.gateway)}`,
+    `  indexed    ${known(progress.indexed).padStart(12)}   in OpenSearch${older}${silence(progress.indexed)}`,
+    `  archived   ${known(progress.archived).padStart(12)}   in Parquet on S3${older}${silence(progress.archived)}`,
+    `  lag          ${lag} (records)`,
     '',
     ...Object.entries(urls).map(([name, url]) => `  ${name.padEnd(11)}${url ?? 'starting'}`),
     ...Object.entries(health).map(([name, url], i) => {
@@ -52,8 +53,17 @@ export function renderView(view: ViewState): string[] {
 /** One line for a log or a pipe, where nothing can be drawn over. */
 export function renderLine(view: ViewState): string {
   const { upSeconds, progress } = view;
-  const lag = [...(progress?.lag ?? [])].map(([group, records]) => `${group} ${shown(records)}`).join(', ');
+  const lag = [...progress.lag].map(([group, figure]) => `${group} ${shown(figure)}`).join(', ');
   return `${duration(upSeconds)}  ${totals(view)}, lag: ${lag}`;
+}
+
+/** Each address once it is known, and again when it is another one. `told` keeps what was told. */
+export function renderNewAddresses(addresses: Readonly<Record<string, string | undefined>>, told: Map<string, string>): string[] {
+  return Object.entries(addresses).flatMap(([name, url]) => {
+    if (url === undefined || told.get(name) === url) return [];
+    told.set(name, url);
+    return [`${name}: ${url}`];
+  });
 }
 
 /** What stays in the terminal when the view has ended: it is what was last seen, since the servers end now. */
@@ -67,7 +77,7 @@ export function renderRejections(file: string, { rejected: count }: PostCounts, 
   const left = count - named.length;
   return [
     `${NUMBER.format(count)} ${count === 1 ? 'event' : 'events'} of ${file} ${count === 1 ? 'was' : 'were'} rejected:`,
-    ...named.map(({ line, code, message }) => `  line ${line}: ${code}: ${message}`),
+    ...named.map(({ line, reason }) => `  line ${line}: ${reason}`),
     ...(left > 0 ? [`  and ${NUMBER.format(left)} more`] : []),
   ];
 }
@@ -119,13 +129,25 @@ export class Screen {
   }
 }
 
-function shown(count: number | undefined): string {
-  return count === undefined ? 'no answer' : NUMBER.format(count);
+function known({ value }: Figure): string {
+  return value === undefined ? '-' : NUMBER.format(value);
+}
+
+function silence({ silentSeconds }: Pick<Figure, 'silentSeconds'>): string {
+  return silentSeconds === 0 ? '' : `, no answer for ${duration(silentSeconds)}`;
+}
+
+/** A figure between others: the last one that is known, and for how long it may be old. */
+function shown({ value, silentSeconds }: Figure): string {
+  if (silentSeconds === 0) return value === undefined ? 'not known yet' : NUMBER.format(value);
+  const silent = `no answer for ${duration(silentSeconds)}`;
+  return value === undefined ? silent : `${NUMBER.format(value)} (${silent})`;
 }
 
 function totals({ taken, progress, olderTotals }: ViewState): string {
   const [since, older] = olderTotals ? [' since this start', ' in all'] : ['', ''];
-  return `accepted ${shown(taken.accepted)}${since}${rejected(taken)}, indexed ${shown(progress?.indexed)}${older}, archived ${shown(progress?.archived)}${older}`;
+  const accepted = shown({ value: taken.accepted, silentSeconds: progress.gateway.silentSeconds });
+  return `accepted ${accepted}${since}${rejected(taken)}, indexed ${shown(progress.indexed)}${older}, archived ${shown(progress.archived)}${older}`;
 }
 
 function rejected({ rejected: count }: GatewayCounts): string {

@@ -1,8 +1,8 @@
 import { Failure } from '@tailrace/stack';
 import { EndpointsFile } from './endpoints-file.ts';
 import type { GatewayCounts } from './gateway-counts.ts';
-import { renderEnd, renderLine, renderRejections, renderView, Screen, type ViewState } from './live-view.ts';
-import { waitForSinks } from './once.ts';
+import { renderEnd, renderLine, renderNewAddresses, renderRejections, renderView, Screen, type ViewState } from './live-view.ts';
+import { type OnceResult, waitForBacklog, waitForSinks } from './once.ts';
 import { ONCE_SAMPLES, type StartOptions } from './options.mjs';
 import { type Pipeline, SERVICE_NAMES, startPipeline } from './pipeline.ts';
 import { Poster, pause, waitUntilReady } from './poster.ts';
@@ -18,6 +18,11 @@ export interface StartContext {
 const EXIT = { good: 0, differs: 1, stopped: 130 } as const;
 const VIEW_MS = 1000;
 const LINE_MS = 5000;
+/** How long a look waits for its answers: what is late is shown as it was, so that a server that hangs never holds up the view. */
+const DRAW_PATIENCE_MS = 250;
+/** Long enough to say of a server that it does not answer. */
+const LINE_PATIENCE_MS = 2000;
+const END_PATIENCE_MS = 1000;
 
 /** Runs the pipeline until it is stopped, or with `--once` until everything posted has arrived. Resolves with the exit code. */
 export async function main(options: StartOptions, context: StartContext): Promise<number> {
@@ -26,18 +31,21 @@ export async function main(options: StartOptions, context: StartContext): Promis
   const ended = new AbortController();
   const signal = AbortSignal.any([context.signal, ended.signal]);
   const run = new Run(options, pipeline, screen, context.startedAtMs, signal);
+  let code: number;
   try {
     // Not after the question that is under way is answered: a server that does not answer must not hold up the stop.
-    return await Promise.race([run.go(), pipeline.broken, aborted(context.signal).then(() => EXIT.stopped)]);
+    code = await Promise.race([run.go(), pipeline.broken, aborted(context.signal).then(() => EXIT.stopped)]);
   } finally {
     ended.abort();
-    run.tellEnd();
+    await run.tellEnd();
     screen.print('stopping');
     // Before anything that it names ends.
     run.removeEndpoints();
     await run.close();
     await pipeline.stop();
   }
+  run.tellResult();
+  return code;
 }
 
 class Run {
@@ -49,7 +57,10 @@ class Run {
   readonly #poster: Poster;
   readonly #reader: ProgressReader;
   readonly #endpointsFile: EndpointsFile | undefined;
+  /** The addresses that were told where nothing can be drawn. */
+  readonly #told = new Map<string, string>();
   #progress: Progress | undefined;
+  #result: OnceResult | undefined;
   #taken: GatewayCounts = { accepted: 0, rejected: 0 };
   #rate = { accepted: 0, atMs: Date.now(), perSecond: 0 };
 
@@ -73,9 +84,19 @@ class Run {
     return this.#options.once ? this.#once() : this.#live();
   }
 
-  /** What had arrived stays in the terminal when the view goes. `--once` has its own last line. */
-  tellEnd(): void {
-    if (this.#progress !== undefined) this.#screen.print(renderEnd(this.#view()));
+  /** Whether the servers may hold what was not posted since this start. */
+  get #hasOlderTotals(): boolean {
+    return this.#options.dataFolder !== undefined || this.#options.servers === 'given';
+  }
+
+  /** What had arrived stays in the terminal when the view goes, all of it asked at one time. `--once` has its own last line. */
+  async tellEnd(): Promise<void> {
+    if (this.#progress !== undefined) this.#screen.print(renderEnd(this.#view(await this.#look(END_PATIENCE_MS))));
+  }
+
+  /** The JSON of `--once`, when nothing else will be told any more: it is the last line also where both outputs go into one file. */
+  tellResult(): void {
+    if (this.#result !== undefined) process.stdout.write(`${JSON.stringify(this.#result)}\n`);
   }
 
   removeEndpoints(): void {
@@ -87,6 +108,9 @@ class Run {
   }
 
   async #once(): Promise<number> {
+    if (this.#hasOlderTotals && !(await waitForBacklog(this.#reader, this.#signal)) && !this.#signal.aborted) {
+      this.#screen.print('events of others are still on their way into OpenSearch and the lake: they are counted, too');
+    }
     const before = { indexed: await this.#reader.counts.indexed(true), archived: await this.#reader.counts.archived() };
     const { inputFile } = this.#options;
     const posting =
@@ -103,7 +127,7 @@ class Run {
     if (counts.maybeTwice > 0) {
       this.#screen.print(`${counts.repeatedPosts} posts were repeated; ${counts.maybeTwice} events of them may be kept twice`);
     }
-    process.stdout.write(`${JSON.stringify(result)}\n`);
+    this.#result = result;
     const arrived = result.accepted === result.indexed && result.accepted === result.archived;
     return arrived && result.rejected === 0 ? EXIT.good : EXIT.differs;
   }
@@ -119,21 +143,30 @@ class Run {
       // What runs goes on: only the file has ended too early.
       (fault: Error) => this.#screen.print(`the posting has ended: ${fault.message}`),
     );
-    if (!drawing) for (const [name, url] of Object.entries({ ...this.#urls(), ...this.#health() })) this.#screen.print(`${name}: ${url}`);
     while (!this.#signal.aborted) {
+      const begunMs = performance.now();
       this.#renewEndpoints();
-      const progress = await this.#reader.read();
-      // What was asked while the servers ended is no picture of what had arrived, and the view must not come back.
+      if (!drawing) this.#tellAddresses();
+      const progress = await this.#look(drawing ? DRAW_PATIENCE_MS : LINE_PATIENCE_MS);
+      // The view must not come back when the end has been told.
       if (this.#signal.aborted) break;
-      this.#progress = progress;
-      this.#taken = this.#takenBy(progress);
-      const view = this.#view();
+      const view = this.#view(progress);
       if (drawing) this.#screen.draw(renderView(view));
       else this.#screen.print(renderLine(view));
-      await pause(drawing ? VIEW_MS : LINE_MS, this.#signal);
+      await pause((drawing ? VIEW_MS : LINE_MS) - (performance.now() - begunMs), this.#signal);
     }
     await told;
     return EXIT.stopped;
+  }
+
+  async #look(patienceMs: number): Promise<Progress> {
+    this.#progress = await this.#reader.read(patienceMs);
+    this.#taken = this.#takenBy(this.#progress);
+    return this.#progress;
+  }
+
+  #tellAddresses(): void {
+    for (const line of renderNewAddresses({ ...this.#urls(), ...this.#health() }, this.#told)) this.#screen.print(line);
   }
 
   /** A file that can not be written any more is no reason to end what runs. */
@@ -158,7 +191,7 @@ class Run {
     this.#screen.print(`first event accepted ${((firstAcceptedMs - this.#startedAtMs) / 1000).toFixed(1)} s after the start`);
   }
 
-  #view(): ViewState {
+  #view(progress: Progress): ViewState {
     const nowMs = Date.now();
     const { accepted } = this.#taken;
     const elapsedMs = nowMs - this.#rate.atMs;
@@ -168,10 +201,10 @@ class Run {
     return {
       upSeconds: (nowMs - this.#startedAtMs) / 1000,
       dataFolder: this.#options.dataFolder,
-      olderTotals: this.#options.dataFolder !== undefined || this.#options.servers === 'given',
+      olderTotals: this.#hasOlderTotals,
       posted: this.#poster.counts,
       taken: this.#taken,
-      progress: this.#progress,
+      progress,
       acceptedPerSecond: this.#rate.perSecond,
       urls: this.#urls(),
       health: this.#health(),
@@ -185,8 +218,8 @@ class Run {
   #takenBy({ gateway }: Progress): GatewayCounts {
     const { accepted, rejected } = this.#poster.counts;
     return {
-      accepted: Math.max(gateway?.accepted ?? 0, accepted, this.#taken.accepted),
-      rejected: Math.max(gateway?.rejected ?? 0, rejected, this.#taken.rejected),
+      accepted: Math.max(gateway.counts.accepted, accepted, this.#taken.accepted),
+      rejected: Math.max(gateway.counts.rejected, rejected, this.#taken.rejected),
     };
   }
 

@@ -1,4 +1,5 @@
 import { type PostCounts, pause } from './poster.ts';
+import type { ProgressReader } from './progress.ts';
 import type { SinkCounts } from './sink-counts.ts';
 
 /** The last line of `--once`. `indexed` and `archived` are counted in the sinks. */
@@ -13,6 +14,20 @@ export interface OnceResult {
 const LOOK_MS = 500;
 /** Without any progress for so long it will not come any more. */
 const STALLED_MS = 90_000;
+
+/**
+ * Waits until the groups have settled what an earlier start left in the log, which would be counted as posted by this one. Resolves with
+ * false when they have not within a minute and a half: others may post to the same servers.
+ */
+export async function waitForBacklog(reader: Pick<ProgressReader, 'read'>, signal: AbortSignal, limitMs = STALLED_MS): Promise<boolean> {
+  const begunMs = performance.now();
+  while (!signal.aborted && performance.now() - begunMs < limitMs) {
+    const { lag } = await reader.read(LOOK_MS);
+    if ([...lag.values()].every(({ value, silentSeconds }) => value === 0 && silentSeconds === 0)) return true;
+    await pause(LOOK_MS, signal);
+  }
+  return false;
+}
 
 /** Waits until everything accepted has reached both sinks (what they held `before` does not count), or until nothing moves any more. */
 export async function waitForSinks(posted: PostCounts, before: SinkTotals, counts: SinkCounts, signal: AbortSignal): Promise<OnceResult> {

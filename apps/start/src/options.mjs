@@ -1,7 +1,9 @@
 // The command line of `npm start`. Plain JavaScript on Node's own modules: it is read before anything is installed or built, so that a
 // slip of the fingers is told at once and not after a long first start.
-import { accessSync, closeSync, constants, openSync, readSync, rmSync, statSync } from 'node:fs';
+import { closeSync, openSync, rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { inspectEndpointsFile } from './endpoints-owner.mjs';
+import { inspectInput } from './input-file.mjs';
 
 /**
  * What `npm start` was asked for.
@@ -18,15 +20,26 @@ const DEFAULT_RATE = 50;
 const MAX_RATE = 100_000;
 /** What `--once` posts when no file is given. */
 export const ONCE_SAMPLES = 1000;
-const LOOK_BYTES = 1024 * 1024;
 
 /** Every option: the help, the parser and the check for unknown ones are made from it. */
 const OPTIONS = /** @type {const} */ ({
   rate: { type: 'string', value: '<events>', about: `sample events a second; 0 posts none (default: ${DEFAULT_RATE})` },
   input: { type: 'string', value: '<file>', about: 'post this file of NDJSON events once, instead of samples' },
-  once: { type: 'boolean', value: '', about: 'stop when all that was posted has reached every sink; the last line is one JSON object' },
-  data: { type: 'string', value: '<folder>', about: 'keep the data there; without it all data is removed at the end' },
-  endpoints: { type: 'string', value: '<file>', about: 'write every address and credential of what runs to this file, as JSON' },
+  once: {
+    type: 'boolean',
+    value: '',
+    about: 'stop when all that was posted has reached every sink; the last line, on standard output, is one JSON object',
+  },
+  data: {
+    type: 'string',
+    value: '<folder>',
+    about: 'keep the data in this empty folder, or go on with what an earlier start kept there; without it all data is removed',
+  },
+  endpoints: {
+    type: 'string',
+    value: '<file>',
+    about: 'write every address and credential of what runs to this new file, as JSON; it goes at the end',
+  },
   servers: { type: 'string', value: '<own|given>', about: 'own Java processes (default), or the servers that the environment names' },
   samples: { type: 'boolean', value: '', about: 'post samples also to given servers' },
   help: { type: 'boolean', value: '', about: 'show this' },
@@ -150,32 +163,16 @@ function oneOf(name, text, choices) {
 
 /** @param {string} file */
 function requireEvents(file) {
-  try {
-    if (!statSync(file).isFile()) throw new Error('it is not a file');
-    accessSync(file, constants.R_OK);
-    if (isBlank(file)) throw new Error('it holds no event');
-  } catch (error) {
-    throw new UsageError(`The file ${file} of --input can not be read: ${/** @type {Error} */ (error).message}.`);
-  }
-}
-
-/** Whether there are only blanks as far as is looked; behind that a reader finds out. @param {string} file */
-function isBlank(file) {
-  const handle = openSync(file, 'r');
-  try {
-    const start = Buffer.alloc(LOOK_BYTES);
-    const length = readSync(handle, start, 0, LOOK_BYTES, 0);
-    return length < LOOK_BYTES && start.toString('latin1', 0, length).trim() === '';
-  } finally {
-    closeSync(handle);
-  }
+  const refusal = inspectInput(file);
+  if (refusal !== undefined) throw new UsageError(refusal);
 }
 
 /** @param {string} file */
 function requireWritable(file) {
+  // It is replaced as a whole and removed at the end, which must not happen to what is not ours.
+  const found = inspectEndpointsFile(file);
+  if (found.kind === 'refused') throw new UsageError(found.sentence);
   try {
-    // It is replaced as a whole, which must not happen to a device.
-    if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) throw new Error('it is not a file');
     // By a file: permissions alone do not say it (root may everything, and /proc takes no files).
     const probe = `${file}.${process.pid}.probe`;
     closeSync(openSync(probe, 'wx', 0o600));

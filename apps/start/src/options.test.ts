@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parseOptions, UsageError } from './options.mjs';
 
@@ -81,6 +82,87 @@ describe('the command line of npm start', () => {
     if (!('help' in shown)) throw new Error('no help');
     for (const name of ['rate', 'input', 'once', 'data', 'endpoints', 'servers', 'samples']) expect(shown.help).toContain(`--${name} `);
     expect(shown.help).toContain('1 an event was rejected');
+  });
+});
+
+describe('an endpoints file that is not ours is refused before anything starts', () => {
+  it.each([
+    ['a file of the user', (path: string) => writeFileSync(path, '{"name":"my-package"}'), 'npm start did not write'],
+    ['a folder', (path: string) => mkdirSync(path), 'it is not a file'],
+    ['a link to nothing', (path: string) => symlinkSync('nowhere', path), 'it is a symbolic link'],
+    ['a link to a file', (path: string) => symlinkSync(blank, path), 'it is a symbolic link'],
+    ['a file that is too large to be one', (path: string) => writeFileSync(path, Buffer.alloc(2e6, ' ')), 'npm start did not write'],
+  ])('%s', (_, make, why) => {
+    const path = join(mkdtempSync(join(folder, 'endpoints-')), 'x.json');
+    make(path);
+    const { ino, mode, size, mtimeMs } = lstatSync(path);
+    expect(wrongUse('--endpoints', path)).toMatch(
+      new RegExp(`^The file ${path} of --endpoints can not be written: [^\\n]*${why}[^\\n]*\\.$`),
+    );
+    expect(lstatSync(path)).toMatchObject({ ino, mode, size, mtimeMs });
+  });
+
+  it('a file that can not be read', () => {
+    const path = join(folder, 'unreadable.json');
+    writeFileSync(path, '{}', { mode: 0o000 });
+    chmodSync(folder, 0o777);
+    // As another user where the test runs as root, for whom no permission counts.
+    const script = `import('${new URL('options.mjs', import.meta.url)}').then(({ parseOptions }) => {
+      if (process.getuid() === 0) process.setuid(65534);
+      try { parseOptions(['--endpoints', '${path}']); } catch (error) { process.stdout.write(error.exitCode + ' ' + error.message); }
+    })`;
+    expect(spawnSync(process.execPath, ['-e', script], { encoding: 'utf8' }).stdout).toMatch(/^2 The file .* can not be written: EACCES/);
+  });
+});
+
+describe('a file that does not hold one event a line is refused with the command that makes one of it', () => {
+  const event = { timestamp: '2026-01-31T12:00:00Z', service: 's', attributes: { a: [1] } };
+  const input = (content: string | Buffer, name = 'input') => {
+    const path = join(mkdtempSync(join(folder, 'input-')), name);
+    writeFileSync(path, content);
+    return path;
+  };
+
+  it.each([
+    ['gzip', gzipSync(JSON.stringify(event)), 'gunzip -c'],
+    ['zstd', Buffer.from('28b52ffd2000', 'hex'), 'zstd -dc'],
+    ['xz', Buffer.from('fd377a585a0000', 'hex'), 'xz -dc'],
+    ['bzip2', Buffer.from('BZh91AY'), 'bunzip2 -c'],
+    ['zip', Buffer.from('PK\u0003\u0004'), 'unzip -p'],
+    ['UTF-16', Buffer.from('\ufeff{}\n', 'utf16le'), 'iconv -f UTF-16 -t UTF-8'],
+    ['an array on one line', JSON.stringify([event, event]), "jq -c '.\\[\\]'"],
+    ['an array behind a byte order mark', `\ufeff\n${JSON.stringify([event])}`, "jq -c '.\\[\\]'"],
+    ['an array of events, one a line', `[\n${JSON.stringify(event)},\n${JSON.stringify(event)}\n]`, "jq -c '.\\[\\]'"],
+    ['an indented array', JSON.stringify([event], null, 2), "jq -c '.\\[\\]'"],
+    ['an array larger than is looked at', JSON.stringify(Array.from({ length: 20_000 }, () => event)), "jq -c '.\\[\\]'"],
+    ['an indented event', JSON.stringify(event, null, 2), 'jq -c \\.'],
+    ['indented events', `${JSON.stringify(event, null, 2)}\n${JSON.stringify(event, null, '\t')}\n`, 'jq -c \\.'],
+    ['an event that begins on its brace’s line', '{"timestamp": "2026-01-31T12:00:00Z",\r\n "service": "s"}\r\n', 'jq -c \\.'],
+  ])('%s', (_, content, command) => {
+    const path = input(content);
+    expect(wrongUse('--input', path)).toMatch(
+      new RegExp(`^The file ${path} of --input can not be posted: [^\\n]+ ${command} ${path} > events\\.ndjson$`),
+    );
+  });
+
+  it.each([
+    ['events', `${JSON.stringify(event)}\n${JSON.stringify(event)}\n`],
+    ['one event without a line end', JSON.stringify(event)],
+    ['events behind a byte order mark and blank lines', `\ufeff\r\n\r\n${JSON.stringify(event)}\r\n`],
+    ['a first line that is cut off', `{"timestamp":"2026-01-31T12:00:00Z",\n${JSON.stringify(event)}\n`],
+    ['a first line that is an array', `[1]\n${JSON.stringify(event)}\n`],
+    ['lines of a log in brackets', '[2026-01-31 12:00:00] hello\n[2026-01-31 12:00:01] hello\n'],
+    ['a first line that is no JSON', `hello\n${JSON.stringify(event)}\n`],
+    ['a first line longer than is looked at', `{"message":"${'x'.repeat(2e6)}"}\n`],
+  ])('but %s are posted: the gateway names bad lines', (_, content) => {
+    const path = input(content);
+    expect(parseOptions(['--input', path])).toMatchObject({ inputFile: path });
+  });
+
+  it('the command that is named works also for a name with blanks and quotes', () => {
+    const path = input(gzipSync(`${JSON.stringify(event)}\n`), "it's an input.gz");
+    const command = /with: (gunzip .+) > events\.ndjson$/.exec(wrongUse('--input', path))?.[1] ?? '';
+    expect(spawnSync('sh', ['-c', command], { encoding: 'utf8' }).stdout).toBe(`${JSON.stringify(event)}\n`);
   });
 });
 

@@ -65,13 +65,15 @@ describe('posting', () => {
     await poster.post({ ...lines, numbers: [41, 44] });
     await poster.post({ ...lines, numbers: [3, 5] });
     expect(poster.rejections).toEqual([
-      { line: 3, code: 'body_too_large', message: 'The body is too large. (this line and the 1 posted with it)' },
-      { line: 44, code: 'partly_accepted', message: 'is not JSON' },
+      { line: 3, reason: 'body_too_large: The body is too large. (this line and the 1 posted with it)' },
+      { line: 44, reason: 'is not JSON' },
     ]);
     const many = Array.from({ length: 100 }, (_, i) => ({ line: i + 1, field: 'level', reason: 'is wrong' }));
     const other = await gateway({ status: 400, body: { error: 'no_valid_event', rejected: 100, errors: many } });
     const second = new Poster(() => other.url, new AbortController().signal);
     await second.post({ lines: many.map(() => Buffer.from('{}')), numbers: many.map((_, i) => 100 + i) });
+    // Not "no_valid_event: ...": that is the post's code, and looks like the line's reason.
+    expect(second.rejections[0]?.reason).toBe('level: is wrong');
     expect(second.rejections.map(({ line }) => line)).toEqual([100, 101, 102, 103, 104, 105, 106, 107, 108, 109]);
   });
 

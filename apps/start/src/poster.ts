@@ -12,8 +12,7 @@ export interface PostCounts {
 /** An event that the gateway refused, or a range of lines whose whole post it refused. `line` counts from 1 in what was posted. */
 export interface Rejection {
   readonly line: number;
-  readonly code: string;
-  readonly message: string;
+  readonly reason: string;
 }
 
 /** Lines to post, as bytes, and where they stand in their file; without numbers they are samples. */
@@ -113,24 +112,21 @@ export class Poster {
   }
 
   #keepRejections(status: number, answer: AnswerBody, { lines, numbers }: Batch): void {
-    // A 207 is no error as a whole, so its body names none.
-    const code = answer.error ?? (status === 207 ? 'partly_accepted' : `status ${status}`);
     const [first = 1] = numbers;
     const named: readonly Rejection[] =
       answer.errors === undefined
-        ? [
-            {
-              line: first,
-              code,
-              message: `${answer.message ?? 'the gateway gave no reason'} (this line and the ${lines.length - 1} posted with it)`,
-            },
-          ]
-        : answer.errors.map(({ line, field, reason }) => {
-            return { line: numbers[line - 1] ?? line, code, message: field === null ? reason : `${field}: ${reason}` };
+        ? [{ line: first, reason: `${wholeRefusal(status, answer)} (this line and the ${lines.length - 1} posted with it)` }]
+        : // The post's own code is not the reason of any line in it.
+          answer.errors.map(({ line, field, reason }) => {
+            return { line: numbers[line - 1] ?? line, reason: field === null ? reason : `${field}: ${reason}` };
           });
     // Posts are answered in any order.
     this.#rejections = [...this.#rejections, ...named].sort((a, b) => a.line - b.line).slice(0, NAMED_REJECTIONS);
   }
+}
+
+function wholeRefusal(status: number, { error, message }: AnswerBody): string {
+  return `${error ?? `status ${status}`}: ${message ?? 'the gateway gave no reason'}`;
 }
 
 /** Resolves when the gateway says that it takes posts, or when the signal aborts: posts before that would only be repeated. */

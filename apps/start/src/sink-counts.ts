@@ -3,6 +3,9 @@ import { SERVICE_EVENTS_TOPIC } from '@tailrace/events';
 import { listDataObjects, readFooter, S3Store, storeBuffer } from '@tailrace/lake';
 import type { Endpoints } from '@tailrace/stack';
 
+/** A look is repeated by whoever watches, so one try is enough. */
+const LOOK = { requestTimeout: 5000, maxRetries: 0 };
+
 /** Counts what has arrived, in the sinks themselves: never from what the services say of their own work. */
 export class SinkCounts {
   readonly #search: Client;
@@ -22,7 +25,7 @@ export class SinkCounts {
   async indexed(refresh: boolean): Promise<number> {
     const index = SERVICE_EVENTS_TOPIC;
     if (refresh) await this.#search.indices.refresh({ index, ignore_unavailable: true });
-    const { body } = await this.#search.count({ index, ignore_unavailable: true });
+    const { body } = await this.#search.count({ index, ignore_unavailable: true }, refresh ? {} : LOOK);
     return body.count;
   }
 

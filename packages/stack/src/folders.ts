@@ -2,7 +2,15 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Lifeline, startJanitor } from './lifeline.ts';
-import { checkDataFolder, lockFileOf, lockHolderLives, requireSpace, takenFailure, unusableFailure } from './toolchain/data-folder.mjs';
+import {
+  checkDataFolder,
+  lockFileOf,
+  lockHolderLives,
+  ORIGIN,
+  requireSpace,
+  takenFailure,
+  unusableFailure,
+} from './toolchain/data-folder.mjs';
 import { Failure } from './toolchain/failure.mjs';
 import { makeFolder } from './toolchain/make-folder.mjs';
 
@@ -15,9 +23,6 @@ export interface Folders {
   readonly logs: string;
   readonly lifeline: Lifeline;
 }
-
-/** Says which line of OpenSearch wrote the data. */
-const ORIGIN = 'opensearch-line';
 
 /** Makes the folders of a stack and the janitor that removes them. @throws Failure when they can not be used, with the reason. */
 export function makeFolders(dataFolder: string | undefined, openSearch: 2 | 3): Folders {

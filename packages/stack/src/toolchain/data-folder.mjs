@@ -1,11 +1,15 @@
 // The folder of `--data`: whether it can keep the servers' data, asked before anything is installed, built or started.
 import { execFileSync } from 'node:child_process';
-import { readFileSync, rmdirSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmdirSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Failure } from './failure.mjs';
 import { makeFolder } from './make-folder.mjs';
 
 const LOCK = '.tailrace-in-use';
+/** Says which line of OpenSearch wrote the data; it is the first thing that a start writes into its folder. */
+export const ORIGIN = 'opensearch-line';
+/** What may lie in a folder that no start has kept data in yet: a lock that a killed one left, and what a new disk brings along. */
+const NOBODYS = new Set([LOCK, 'lost+found']);
 /** OpenSearch refuses writes below 100 MB, and a start that ends that way explains itself badly. */
 const NEEDED_FREE_BYTES = 500e6;
 
@@ -17,7 +21,7 @@ const REASONS = {
   ENOSPC: 'that disk is full: make room, or name a folder on another one',
   EDQUOT: 'the quota of this user is used up there: make room, or name a folder on another disk',
   ENOTDIR: 'a part of its path is a file: name another folder',
-  ENOENT: 'no folder can be made there: name another one',
+  ENOENT: 'no folder can be made at that place, so name another one',
   ELOOP: 'its path is a ring of links: name another folder',
   ENAMETOOLONG: 'its name is too long: name another folder',
 };
@@ -46,11 +50,26 @@ export function checkDataFolder(folder) {
     writeFileSync(probe, '', { flag: 'wx' });
     rmSync(probe);
     if (lockHolderLives(lockFileOf(path))) throw takenFailure(path);
+    requireOwn(path);
     requireSpace(path, 'name a folder on another disk');
   } catch (cause) {
     for (const each of made.reverse()) rmdirSync(each);
     throw cause instanceof Failure ? cause : unusableFailure(path, cause);
   }
+}
+
+/**
+ * Servers must not mix their files with somebody's own: the folder is empty, or a start has kept its data there.
+ * @param {string} path
+ */
+function requireOwn(path) {
+  const names = readdirSync(path);
+  const other = names.includes(ORIGIN) ? undefined : names.find((name) => !NOBODYS.has(name));
+  if (other === undefined) return;
+  throw new Failure(
+    `The data folder ${path} holds files of somebody else (${other}) and no data of an earlier start: name an empty folder, or a new one.`,
+    { exitCode: 2 },
+  );
 }
 
 /** @param {string} path */

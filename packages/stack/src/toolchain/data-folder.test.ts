@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -55,6 +55,17 @@ describe('a data folder that can not be used is refused in one sentence', () => 
     checkDataFolder(data);
   });
 
+  test.each([
+    ['a file', () => writeFileSync(join(base, 'notes.txt'), 'mine')],
+    ['a hidden file', () => writeFileSync(join(base, '.gitignore'), 'mine')],
+    ['a folder that is named like one of ours', () => mkdirSync(join(base, 'kafka'))],
+  ])('with something of somebody else in it: %s', (_, put) => {
+    put();
+    const before = readdirSync(base);
+    expect(refusal(base)).toContain(`holds files of somebody else (${before[0]}) and no data of an earlier start: name an empty folder`);
+    expect(readdirSync(base)).toEqual(before);
+  });
+
   test('not writable for this user', () => {
     // As another user where the test runs as root, for whom no permission counts.
     const script = `import('${new URL('data-folder.mjs', import.meta.url)}').then(({ checkDataFolder }) => {
@@ -71,6 +82,17 @@ describe('a data folder that can not be used is refused in one sentence', () => 
       /has 0 MB free, and the servers need 500 MB: make room, or name/,
     );
   });
+});
+
+test('a folder in which a start has kept data is taken again, and one that a killed start or a new disk left', async () => {
+  const data = join(base, 'data');
+  await makeFolders(data, 3).lifeline.release(5_000);
+  writeFileSync(join(data, 'tailrace.json'), '{}');
+  checkDataFolder(data);
+  const early = join(base, 'early');
+  mkdirSync(join(early, 'lost+found'), { recursive: true });
+  writeFileSync(join(early, '.tailrace-in-use'), '1\n');
+  checkDataFolder(early);
 });
 
 test('a good folder is made with those above it, and nothing else is left in it; of a refused one nothing is left', () => {

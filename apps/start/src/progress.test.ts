@@ -1,0 +1,42 @@
+import type { AddressInfo } from 'node:net';
+import { createServer, type Socket } from 'node:net';
+import { afterEach, expect, it } from 'vitest';
+import { connectionsTo } from './config.ts';
+import type { Pipeline } from './pipeline.ts';
+import { ProgressReader } from './progress.ts';
+
+const sockets = new Set<Socket>();
+const server = createServer((socket) => {
+  sockets.add(socket);
+  socket.on('error', () => {}); // Whoever gives up resets.
+});
+afterEach(() => {
+  server.close();
+  for (const socket of sockets) socket.destroy();
+});
+
+it('servers that take a connection and say nothing hold up neither a look nor the end', async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://${address}`;
+  const s3 = { endpointUrl: url, region: 'r', accessKeyId: 'a', secretAccessKey: 's', bucket: 'b' };
+  const endpoints = { kafkaBootstrapServers: address, opensearchUrl: url, s3 };
+  const reader = new ProgressReader({
+    stack: { endpoints },
+    connections: connectionsTo(endpoints, 'own'),
+    service: () => ({ pid: 1, url: () => url }),
+  } as unknown as Pipeline);
+  const begunMs = performance.now();
+  // As the live view looks: each second, but with more patience.
+  for (let look = 1; look <= 4; look += 1) {
+    const { gateway, indexed, archived, lag } = await reader.read(500);
+    expect(performance.now() - begunMs).toBeLessThan(look * 500 + 400);
+    const silent = [gateway.silentSeconds, ...[indexed, archived, ...lag.values()].map(({ silentSeconds }) => silentSeconds)];
+    if (look === 1) expect(silent).toEqual([0, 0, 0, 0, 0]);
+    if (look === 4) expect(silent).toEqual([2, 2, 2, 2, 2]);
+  }
+  expect(sockets.size).toBeGreaterThan(3);
+  const closingMs = performance.now();
+  await reader.close();
+  expect(performance.now() - closingMs).toBeLessThan(1000);
+});
