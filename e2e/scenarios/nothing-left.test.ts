@@ -70,6 +70,23 @@ describe('kill -9', () => {
   });
 });
 
+test.skipIf(scenarioConfig.short)(
+  'a signal without a terminal tells totals of that moment, and every address was told once it was known',
+  async () => {
+    const pipeline = startPipeline();
+    const { gateway } = await pipeline.ready();
+    await pipeline.command.prints(/^indexer: http/m, LEFT_MS);
+    // A line is told every five seconds: what is accepted right behind one is not in it.
+    await pipeline.command.prints(/accepted 0, [^\n]+\n/, LEFT_MS, pipeline.command.printed.length);
+    const event = { timestamp: new Date().toISOString(), service: 's' };
+    expect((await fetch(`${gateway}/v1/events`, { method: 'POST', body: JSON.stringify(event) })).status).toBe(200);
+    kill(pipeline.command.pid, 'SIGTERM');
+    expect((await pipeline.command.ends(LEFT_MS)).code).toBe(130);
+    expect(pipeline.command.printed).toMatch(/\nran \d+ s; last seen: accepted 1, indexed [01], archived [01]\nstopping\n$/);
+    expect(pipeline.command.printed).not.toContain('undefined');
+  },
+);
+
 describe.skipIf(scenarioConfig.short)('Ctrl-C', () => {
   test.for(PHASES)('$name leaves nothing', async ({ name, reached }) => {
     const pipeline = startPipeline({ launch: 'npm in a terminal' });

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -10,6 +10,9 @@ import { startPipeline } from '../src/pipeline/per-test.ts';
 const LIMIT_MS = 60_000;
 /** These are what everything else here stands on, and every check runs them. */
 const RUN_ELSEWHERE = ['npm start', 'npm test'];
+
+/** Where a gateway listens that is told nothing else; this run's has a free port. */
+const DEFAULT_GATEWAY = 'http://127.0.0.1:8080';
 
 const PAGES = ['README.md', 'CONTRIBUTING.md', ...markdown('docs'), ...markdown('docs/reference'), ...markdown('docs/decisions')];
 const blocks = PAGES.flatMap((page) => fencedBlocks(readFileSync(join(ROOT, page), 'utf8')).map((block) => ({ page, ...block })));
@@ -33,13 +36,19 @@ test('every block of the pages that names a language is one that is run here', (
 test('the commands of the pages work as written on a running pipeline, and print what the pages say', async () => {
   const pipeline = startPipeline();
   const endpoints = await pipeline.ready();
-  for (const name of ['node_modules', 'examples', 'package.json']) symlinkSync(join(ROOT, name), join(folder, name));
-  copyFileSync(pipeline.endpointsFile, join(folder, 'tailrace.json'));
+  for (const name of ['node_modules', 'apps', 'examples', 'package.json']) symlinkSync(join(ROOT, name), join(folder, name));
+  // No copy: the file is written anew where something has changed since, as a service that had not said yet where its metrics are.
+  symlinkSync(pipeline.endpointsFile, join(folder, 'tailrace.json'));
   await fetch(`${endpoints.gateway}/v1/events`, {
     method: 'POST',
     body: JSON.stringify({ timestamp: new Date().toISOString(), service: 'pages' }),
   });
-  for (const block of runnable) {
+  // The files that pages tell of.
+  const event = JSON.stringify({ timestamp: new Date().toISOString(), service: 'pages' });
+  writeFileSync(join(folder, 'events.ndjson'), `${event}\n`);
+  writeFileSync(join(folder, 'events.json'), `[${event}]`);
+  for (const written of runnable) {
+    const block = { ...written, text: written.text.replaceAll(DEFAULT_GATEWAY, endpoints.gateway) };
     const name = `${block.page}:${block.line}`;
     // What the blocks before posted must have arrived: the lake is looked at.
     await until(`everything archived before ${name}`, LIMIT_MS, () => archived(pipeline.endpointsFile));

@@ -63,6 +63,12 @@ it('says how far each partition is, and names those without a chain', () => {
   ]);
 });
 
+it('says of how many partitions the lake holds some, where it does not hold all that are listed', () => {
+  const partitions = [COMPARED, { ...COMPARED, partition: 4, logEnd: 0, inLake: null }];
+  expect(lines({ kafka: { ...looked, partitions } })[0]).toBe('1 of 2 partitions, 60 rows in 2 objects, 3.0 MiB.');
+  expect(lines()[0]).toBe('1 partition, 60 rows in 2 objects, 3.0 MiB.');
+});
+
 it('says when all is well, and only then that it is clean', () => {
   expect(lines().at(-1)).toBe("Clean: every offset is covered exactly once. The lake reaches Kafka's end in every partition.");
   const alone = lines({ kafka: { looked: false, reason: '--no-kafka' }, verdict: 'kafka-not-compared' });

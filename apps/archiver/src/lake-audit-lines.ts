@@ -22,7 +22,7 @@ export function auditLines(audit: LakeAudit, lake: string): string[] {
   const held =
     partitions.length === 0
       ? `The lake in ${lake} is empty: nothing was archived there yet.`
-      : `${counted(partitions.length, 'partition')}, ${sum(({ rows }) => rows)} rows in ${sum(({ objects }) => objects)} objects, ${(sum(({ bytes }) => bytes) / MIB).toFixed(1)} MiB.`;
+      : `${heldPartitions(audit)}, ${sum(({ rows }) => rows)} rows in ${sum(({ objects }) => objects)} objects, ${(sum(({ bytes }) => bytes) / MIB).toFixed(1)} MiB.`;
   return [
     held,
     ...partitions.flatMap(declaredLines),
@@ -30,6 +30,12 @@ export function auditLines(audit: LakeAudit, lake: string): string[] {
     ...findings.map((finding) => `${finding.kind}: ${chainText(finding)}, ${range(finding)}: ${finding.detail}.`),
     verdictLine(audit),
   ];
+}
+
+/** Each chain of the lake is one of those that were compared, or of a topic that Kafka has no longer. */
+function heldPartitions({ partitions, kafka }: LakeAudit): string {
+  const all = kafka.looked ? kafka.partitions.length + kafka.past.length : partitions.length;
+  return all > partitions.length ? `${partitions.length} of ${counted(all, 'partition')}` : counted(partitions.length, 'partition');
 }
 
 function declaredLines(each: PartitionReport): string[] {

@@ -1,7 +1,15 @@
 import { readFileSync } from 'node:fs';
 import type { TopicProfile } from '@tailrace/events';
 import type { KafkaSettings } from '@tailrace/kafka-kit';
-import { ConfigError, kafkaVariables, loadConfig, serviceVariables } from '@tailrace/service';
+import {
+  ConfigError,
+  type ConfigOf,
+  kafkaVariables,
+  loadConfig,
+  s3Variables,
+  serviceVariables,
+  type VariableTable,
+} from '@tailrace/service';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -18,13 +26,28 @@ export function commandPlace(file: string | undefined): Place {
 }
 
 /** How many copies the topics are declared with: what was asked for, else what the environment says, as for the services. Throws ConfigError. */
-export function topicProfile(asked: TopicProfile | undefined, environment: Environment): TopicProfile {
+export function topicProfile(asked: TopicProfile | undefined, { environment }: Place): TopicProfile {
   return asked ?? loadConfig({ profile: serviceVariables.topicProfile }, environment).profile;
 }
 
-/** The Kafka settings that the environment names. Throws ConfigError. */
-export function kafkaSettings(environment: Environment): KafkaSettings {
-  return { clientId: 'tailrace-cli', ...loadConfig(kafkaVariables, environment) };
+/** The Kafka settings of the place. Throws ConfigError. */
+export function kafkaSettings(place: Place): KafkaSettings {
+  return { clientId: 'tailrace-cli', ...addresses(place, kafkaVariables) };
+}
+
+/** Looks whether the place says where the lake is. Throws ConfigError. */
+export function requireLakeSettings(place: Place): void {
+  addresses(place, s3Variables);
+}
+
+/** Reads a table; without an endpoints file a fault also says that there could be one. Throws ConfigError. */
+function addresses<const T extends VariableTable>({ file, environment }: Place, table: T): ConfigOf<T> {
+  try {
+    return loadConfig(table, environment);
+  } catch (fault) {
+    if (!(fault instanceof ConfigError) || file !== undefined) throw fault;
+    throw new ConfigError([...fault.lines, 'Or name a file with all of it: --endpoints FILE, written by npm start -- --endpoints FILE.']);
+  }
 }
 
 /** The version in this package's package.json. */

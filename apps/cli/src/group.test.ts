@@ -24,11 +24,16 @@ it('a group that nobody knows is refused with those that there are, not shown as
   await expect(shown('indexr')).rejects.toThrow(/no group indexr that reads service-events: name one of .*indexer, archiver/);
 });
 
+it('a group that nothing runs in this release is not shown as far behind', async () => {
+  await expect(shown('alert-processor')).rejects.toThrow(
+    /Nothing runs the group alert-processor in this release: name one of indexer, archiver/,
+  );
+});
+
 it('a declared group without a commit is shown as such, a group of somebody else’s with commits as it is', async () => {
   expect(await shown('archiver')).toEqual(['archiver: no commits yet (7 records in the log)']);
   expect((await shown('somebody'))[0]).toBe('somebody: 2 records behind');
   expect((await shown(undefined)).filter((line) => !line.startsWith(' '))).toEqual([
-    'alert-processor: no commits yet (7 records in the log)',
     'indexer: 2 records behind',
     'archiver: no commits yet (7 records in the log)',
   ]);

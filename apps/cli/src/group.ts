@@ -13,7 +13,9 @@ interface GroupLag {
 
 /** Shows how many records each group has not settled yet, per partition and in all. Throws ConfigError for a group that nobody knows. */
 export async function lagCommand(admin: Pick<ClusterAdmin, 'groupLag'>, group: string | undefined, output: Output): Promise<number> {
-  const declared: string[] = groups.map(({ name }) => name);
+  // What nothing runs in this release would look like a group that is far behind.
+  const declared: string[] = groups.filter(({ state }) => state === 'active').map(({ name }) => name);
+  const planned = groups.some(({ name, state }) => name === group && state === 'planned');
   const found: GroupLag[] = [];
   for (const name of group === undefined ? declared : [group]) {
     const partitions = [...(await admin.groupLag(name, streams[SERVICE_EVENTS_TOPIC] ?? []))].sort(byPlace);
@@ -22,7 +24,10 @@ export async function lagCommand(admin: Pick<ClusterAdmin, 'groupLag'>, group: s
   }
   // Kafka answers for any name, with nothing committed: a slip of the fingers would look like a group that is far behind.
   if (group !== undefined && !declared.includes(group) && !found.some(({ committed }) => committed)) {
-    throw new ConfigError([`There is no group ${group} that reads ${SERVICE_EVENTS_TOPIC}: name one of ${declared.join(', ')}.`]);
+    const why = planned
+      ? `Nothing runs the group ${group} in this release`
+      : `There is no group ${group} that reads ${SERVICE_EVENTS_TOPIC}`;
+    throw new ConfigError([`${why}: name one of ${declared.join(', ')}.`]);
   }
   output.result({ groups: found }, found.flatMap(groupLines));
   return EXIT.good;

@@ -42,11 +42,40 @@ describe('wrong use', () => {
     [['topics', 'plan'], 'KAFKA_BOOTSTRAP_SERVERS is not set'],
     [['group', 'lag'], 'KAFKA_BOOTSTRAP_SERVERS is not set'],
     [['--endpoints', '/no/such/file', 'group', 'lag'], 'can not be read as an endpoints file'],
+    [['group', 'lag', 'indexer'], 'did you mean tailrace group lag --group indexer?'],
+    [['group', 'lag', '--', 'indexer'], 'did you mean tailrace group lag --group indexer?'],
+    [['topics', 'plan', 'local'], 'did you mean tailrace topics plan --profile local?'],
+    [['topics', 'apply', 'local'], 'did you mean tailrace topics apply --profile local?'],
   ])('%j exits with 2 and one sentence', async (argv, sentence) => {
     expect(await main(argv)).toBe(2);
     expect(told).toContain(sentence);
     expect(told).not.toContain('    at ');
   });
+
+  it.each([
+    ['--endpoints', 'F', 'group', 'lag'],
+    ['group', '--endpoints', 'F', 'lag'],
+    ['group', 'lag', '--endpoints', 'F'],
+    ['--json', 'group', 'lag', '--endpoints=F'],
+    ['topics', 'plan', '--json', '--endpoints', 'F'],
+    ['--json', 'lake', 'audit', '--endpoints', 'F'],
+    ['lake', '--endpoints', 'F', 'query', 'SELECT 1', '--json'],
+  ])('--endpoints and --json count before and behind noun and verb: %j %j %j %j', async (...argv) => {
+    expect(await main(argv)).toBe(2);
+    expect(told).toMatch(/^F can not be read as an endpoints file/);
+  });
+
+  it.each([[['group', 'lag']], [['topics', 'plan']], [['lake', 'audit']], [['lake', 'query', 'SELECT 1']]])(
+    '%j without an address names the endpoints file as the other way',
+    async (argv) => {
+      vi.stubEnv('AWS_REGION', '');
+      vi.stubEnv('AWS_ENDPOINT_URL_S3', '');
+      expect(await main(argv)).toBe(2);
+      expect(told).toMatch(
+        / is not set; .*\nOr name a file with all of it: --endpoints FILE, written by npm start -- --endpoints FILE\.\n$/,
+      );
+    },
+  );
 
   it('an endpoints file without addresses is wrong use', async () => {
     const file = join(folder, 'endpoints.json');

@@ -2,7 +2,7 @@ import type { TopicProfile } from '@tailrace/events';
 import { type ClusterAdmin, connectAdmin } from '@tailrace/kafka-kit';
 import { ConfigError } from '@tailrace/service';
 import { Command, CommanderError, Option } from 'commander';
-import { commandPlace, kafkaSettings, ownVersion, type Place, topicProfile } from './config.ts';
+import { commandPlace, kafkaSettings, ownVersion, type Place, requireLakeSettings, topicProfile } from './config.ts';
 import { lagCommand } from './group.ts';
 import { createOutput, EXIT, type Output } from './output.ts';
 import { applyCommand, planCommand } from './topics.ts';
@@ -10,17 +10,20 @@ import { networkFault, requireS3, UnreachableError } from './unreachable.ts';
 import { appNouns, runApp } from './verbs.ts';
 
 interface CommonOptions {
+  readonly endpoints?: string;
   readonly json?: boolean;
 }
 
 /** Runs one command line (without node and script). Resolves with the exit code; says what is wrong in one sentence on standard error. */
 export async function main(argv: readonly string[]): Promise<number> {
   let code: number = EXIT.good;
-  const program = buildProgram((result) => {
+  // What stands behind `--` is no option, whoever reads it: an app gets it as it was given.
+  const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
+  const program = buildProgram(argv.slice(end), (result) => {
     code = result;
   });
   try {
-    await program.parseAsync(argv, { from: 'user' });
+    await program.parseAsync(argv.slice(0, end), { from: 'user' });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.good : EXIT.wrongUse;
@@ -29,33 +32,36 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-interface ProfileOptions extends CommonOptions {
+interface ProfileOptions {
   readonly profile?: TopicProfile;
 }
 
-function buildProgram(done: (code: number) => void): Command {
+function buildProgram(behindDashes: readonly string[], done: (code: number) => void): Command {
   const program = new Command('tailrace')
     .description(
       'Works with a tailrace pipeline. Addresses come from the environment (KAFKA_BOOTSTRAP_SERVERS, …) or from an endpoints file.',
     )
     .version(ownVersion(), '--version', 'show the version')
     .option('--endpoints <file>', 'addresses as written by npm start -- --endpoints FILE')
+    .option('--json', 'print one JSON object')
+    .configureHelp({ showGlobalOptions: true })
     .exitOverride()
     .showHelpAfterError(
       `(commands of tailrace: topics, group, ${appNouns.map(({ noun: name }) => name).join(', ')}; tailrace --help tells more)`,
-    )
-    .enablePositionalOptions();
-  const place = (): Place => commandPlace(program.opts<{ endpoints?: string }>().endpoints);
-  const withAdmin = async (options: CommonOptions, work: (admin: ClusterAdmin, output: Output) => Promise<number>): Promise<void> => {
-    const { file, environment } = place();
-    const settings = kafkaSettings(environment);
+    );
+  // The program's options count before and behind noun and verb alike.
+  const common = (): CommonOptions => program.opts<CommonOptions>();
+  const place = (): Place => commandPlace(common().endpoints);
+  const withAdmin = async (work: (admin: ClusterAdmin, output: Output) => Promise<number>): Promise<void> => {
+    const from = place();
+    const settings = kafkaSettings(from);
     const admin = await connectAdmin(settings);
-    const output = createOutput(options.json === true, (text) => process.stdout.write(text));
+    const output = createOutput(common().json === true, (text) => process.stdout.write(text));
     try {
       done(await work(admin, output));
     } catch (error) {
       if (networkFault(error) === undefined) throw error;
-      throw new UnreachableError('Kafka', 'KAFKA_BOOTSTRAP_SERVERS', settings.bootstrapServers, file, error);
+      throw new UnreachableError('Kafka', 'KAFKA_BOOTSTRAP_SERVERS', settings.bootstrapServers, from.file, error);
     } finally {
       await admin.close();
     }
@@ -65,31 +71,39 @@ function buildProgram(done: (code: number) => void): Command {
       'local',
       'cluster',
     ]);
-  const profileFor = (options: ProfileOptions): TopicProfile => topicProfile(options.profile, place().environment);
-  const json = (): Option => new Option('--json', 'print one JSON object');
+  const profileFor = (options: ProfileOptions): TopicProfile => topicProfile(options.profile, place());
 
   const topics = noun(program, 'topics', 'Hold the cluster’s topics against their declarations.');
   topics
     .command('plan')
     .description('show what differs; exit code 1 when something does')
     .addOption(profile())
-    .addOption(json())
-    .action((options) => withAdmin(options, (admin, output) => planCommand(admin, profileFor(options), output)));
+    .allowExcessArguments()
+    .action((options, command) => {
+      noOtherWords(command, behindDashes, '--profile');
+      return withAdmin((admin, output) => planCommand(admin, profileFor(options), output));
+    });
   topics
     .command('apply')
     .description('make topics and set settings; partition counts and replicas are never changed')
     .addOption(profile())
     .option('--dry-run', 'change nothing')
-    .addOption(json())
-    .action((options) => withAdmin(options, (admin, output) => applyCommand(admin, profileFor(options), options.dryRun === true, output)));
+    .allowExcessArguments()
+    .action((options, command) => {
+      noOtherWords(command, behindDashes, '--profile');
+      return withAdmin((admin, output) => applyCommand(admin, profileFor(options), options.dryRun === true, output));
+    });
 
   const group = noun(program, 'group', 'Look at consumer groups.');
   group
     .command('lag')
     .description('show how many records each group has not settled yet')
     .option('--group <name>', 'only this group')
-    .addOption(json())
-    .action((options) => withAdmin(options, (admin, output) => lagCommand(admin, options.group, output)));
+    .allowExcessArguments()
+    .action((options, command) => {
+      noOtherWords(command, behindDashes, '--group');
+      return withAdmin((admin, output) => lagCommand(admin, options.group, output));
+    });
 
   for (const { noun: name, app, verbs, about } of appNouns) {
     program
@@ -98,16 +112,20 @@ function buildProgram(done: (code: number) => void): Command {
       .argument('[args...]')
       .helpOption(false)
       .allowUnknownOption()
-      .passThroughOptions()
       .action(async (args: string[], _options: object, command: Command) => {
         const [verb] = args;
         if (verb !== undefined && !verb.startsWith('-') && verb !== 'help' && !verbs.some((each) => each === verb)) {
           command.showHelpAfterError(listed(`tailrace ${name}`, verbs));
           command.error(`error: unknown command '${verb}'`);
         }
-        const { file, environment } = place();
-        if (verbs.some((each) => each === verb) && !args.includes('--help')) await requireS3(environment, file);
-        done(await runApp(app, [name, ...args], environment));
+        const from = place();
+        if (verbs.some((each) => each === verb) && !args.includes('--help')) {
+          await requireS3(from.environment, from.file);
+          requireLakeSettings(from);
+        }
+        // The program has read --json, wherever it stood: the app, whose verbs have it as well, is told.
+        const told = common().json === true ? [...args.slice(0, 1), '--json', ...args.slice(1)] : args;
+        done(await runApp(app, [name, ...told, ...behindDashes], from.environment));
       });
   }
   for (const each of [topics, group]) {
@@ -125,6 +143,15 @@ function buildProgram(done: (code: number) => void): Command {
 function noun(program: Command, name: string, about: string): Command {
   // Without an action of its own: with one, a verb that does not exist would be "too many arguments".
   return program.command(name).description(about).exitOverride();
+}
+
+/** A word behind the verb was meant for an option: says which. */
+function noOtherWords(command: Command, behindDashes: readonly string[], option: string): void {
+  const [word] = [...command.args, ...behindDashes.slice(1)];
+  if (word === undefined) return;
+  command.error(
+    `error: too many arguments ('${word}'): did you mean tailrace ${command.parent?.name()} ${command.name()} ${option} ${word}?`,
+  );
 }
 
 /** What stands below an error about a command. */

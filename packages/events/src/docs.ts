@@ -88,6 +88,7 @@ export function topicsPage(): string {
   ]);
   const rows = groups.map((group) => [
     `\`${group.name}\``,
+    group.state,
     group.about,
     `${group.allowedDelayMs / 1000} s`,
     group.gapPolicy,
@@ -106,7 +107,7 @@ On every topic: replication factor 3, min.insync.replicas=2, unclean.leader.elec
 
 The partitions of a keyed topic are never raised: that would break the order per key for ever.
 
-${table(['group', 'what it does', 'allowed delay', 'when Kafka lost records', 'retry', 'protocol', 'starts at'], rows)}
+${table(['group', 'state', 'what it does', 'allowed delay', 'when Kafka lost records', 'retry', 'protocol', 'starts at'], rows)}
 `;
 }
 

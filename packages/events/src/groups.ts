@@ -8,6 +8,8 @@ export type SideTopic = 'dlq' | `retry.${string}` | 'replay';
 export interface GroupDeclaration {
   readonly name: string;
   readonly about: string;
+  /** `active`: an app of this release runs it. `planned`: declared, and nothing runs it yet. */
+  readonly state: 'active' | 'planned';
   /** How far behind it may be before somebody should look. */
   readonly allowedDelayMs: number;
   readonly gapPolicy: GapPolicy;
@@ -28,6 +30,7 @@ export const groups = [
   {
     name: 'alert-processor',
     about: 'Turns events into alerts.',
+    state: 'planned',
     allowedDelayMs: MINUTE_MS / 2,
     gapPolicy: 'fresh-first',
     retry: 'in-place',
@@ -38,6 +41,7 @@ export const groups = [
   {
     name: 'indexer',
     about: 'Writes events to OpenSearch.',
+    state: 'active',
     allowedDelayMs: 5 * MINUTE_MS,
     gapPolicy: 'restore',
     retry: 'topics',
@@ -48,6 +52,7 @@ export const groups = [
   {
     name: 'archiver',
     about: 'Writes events to the lake. It answers only stored or an outage, so it has no topics of its own.',
+    state: 'active',
     allowedDelayMs: 30 * MINUTE_MS,
     gapPolicy: 'record-and-go-on',
     retry: 'in-place',

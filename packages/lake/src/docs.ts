@@ -189,6 +189,10 @@ With the command line. It reads and does nothing else: one SELECT at a time, no 
 
 ${block('SELECT service, count(*) AS events, quantile_cont(latency_ms, 0.99) AS p99_ms FROM events WHERE status_code >= 500 GROUP BY service ORDER BY events DESC LIMIT 10', 'sql')}
 
+\`key\` and \`value\` are BLOBs, the original bytes. The command shows bytes as text where they are UTF-8, in the table and with \`--json\`, and else as DuckDB does, with \`\\xNN\` for each byte that is not printable ASCII; \`hex(value)\` shows them exactly. To look into them in SQL make them text with \`decode(value)\`, and with \`TRY(decode(value))\` where a record may be no UTF-8:
+
+${block("SELECT kafka_timestamp, decode(value) AS event FROM events WHERE contains(TRY(decode(value)), 'checkout') ORDER BY kafka_timestamp DESC LIMIT 5", 'sql')}
+
 With DuckDB:
 
 ${block(`SELECT service, count(*) FROM read_parquet('s3://BUCKET/lake/service-events/dt=2026-03-*/*/*.parquet',

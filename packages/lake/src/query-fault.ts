@@ -40,6 +40,13 @@ const oneLine = (text: string): string =>
     .filter((line) => line !== '')
     .join(' ');
 
+const ended = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
+
+/** DuckDB looks for a likeness among its own system tables, and there is one table here. */
+function ownTable(what: string): string {
+  return what.replace(/^(Table with name .+? does not exist\b).*$/s, '$1! Did you mean "events"?');
+}
+
 /** What DuckDB said about `sql`, as one sentence on one line. */
 export function queryErrorText(error: unknown, sql: string): string {
   const message = error instanceof Error ? error.message : String(error);
@@ -47,5 +54,5 @@ export function queryErrorText(error: unknown, sql: string): string {
   if (fault === undefined) return oneLine(message);
   const place = fault.position === undefined || Number.isNaN(fault.position) ? '' : ` (${placeText(sql, fault.position)})`;
   const hint = fault.kind === 'Permission' ? ' A query reads the view events and nothing else.' : '';
-  return `${fault.kind} error${place}: ${oneLine(fault.what)}${hint}`;
+  return `${fault.kind} error${place}: ${ended(oneLine(ownTable(fault.what)))}${hint}`;
 }

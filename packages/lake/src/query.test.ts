@@ -78,6 +78,15 @@ describe('a query over the lake', () => {
     ]);
   });
 
+  it('shows bytes as text where they are UTF-8, also inside lists, and else each byte', async () => {
+    const { rows } = await ask(`SELECT value, [value] AS list FROM events ORDER BY "offset" LIMIT 1`);
+    const text = '{"service":"s0","bytes":9007199254740991}';
+    expect(rows).toEqual([{ value: text, list: [text] }]);
+    expect((await ask(`SELECT encode('Grüße') AS text, '\\xFF'::BLOB AS bytes, NULL::BLOB AS nothing`)).rows).toEqual([
+      { text: 'Grüße', bytes: '\\xFF', nothing: null },
+    ]);
+  });
+
   it('gives numbers as numbers where JavaScript holds them exactly, and as text where not', async () => {
     const { rows } = await ask('SELECT max(bytes) AS exact, sum(bytes) AS wide FROM events');
     expect(rows).toEqual([{ exact: 9007199254740991, wide: '36028797018963964' }]);
@@ -137,6 +146,19 @@ describe('wrong SQL is told before anything is fetched, in one sentence', () => 
     ['SELECT nothing FROM events', 'Binder error (line 1, column 8): Referenced column "nothing" not found'],
     [`SELECT 'é', nothing FROM events`, 'Binder error (line 1, column 13): '],
     ['SELECT $1', 'The SQL has parameters'],
+    ['FROM nope', 'Catalog error (line 1, column 6): Table with name nope does not exist! Did you mean "events"?'],
+    ['SELECT * FROM a.nope', 'Table with name "a.nope" does not exist! Did you mean "events"?'],
+    [`SELECT * FROM read_csv('x')`, 'disabled by configuration. A query reads the view events and nothing else.'],
+    ...[
+      'DELETE FROM events',
+      'INSERT INTO events VALUES (1)',
+      'UPDATE events SET bytes = 1',
+      'WITH a AS (SELECT 1) DELETE FROM events',
+      'TRUNCATE events',
+      'DROP TABLE nope',
+      `COPY nope TO 'x'`,
+      'EXPLAIN SELECT nothing FROM events',
+    ].map((sql): [string, string] => [sql, 'A query only reads: give one SELECT.']),
   ])('%j', async (sql, sentence) => {
     const fault: unknown = await check(sql).catch((error: unknown) => error);
     expect(fault).toBeInstanceOf(QueryFault);

@@ -1,8 +1,12 @@
 import {
+  DuckDBBlobValue,
   type DuckDBConnection,
   type DuckDBExtractedStatements,
   type DuckDBPreparedStatement,
   DuckDBTypeId,
+  type DuckDBValueConverter,
+  type Json,
+  JsonDuckDBValueConverter,
   StatementType,
 } from '@duckdb/node-api';
 import { parquetColumns } from '@tailrace/events';
@@ -54,6 +58,21 @@ const WIDE_NUMBERS: ReadonlySet<DuckDBTypeId> = new Set([
 function narrowed(value: unknown): unknown {
   return typeof value === 'string' && Number.isSafeInteger(Number(value)) ? Number(value) : value;
 }
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Bytes as people read them: as text where they are UTF-8, else in DuckDB's own form, with \xNN for what is no printable ASCII. */
+function blobText(blob: DuckDBBlobValue): string {
+  try {
+    return UTF8.decode(blob.bytes);
+  } catch {
+    return blob.toString(); // Safe: bytes that are no UTF-8 have no text, and this form shows each of them.
+  }
+}
+
+/** As DuckDB's converter to JSON, and bytes as text, also inside lists and structs. */
+const toJson: DuckDBValueConverter<Json> = (value, type, converter) =>
+  value instanceof DuckDBBlobValue ? blobText(value) : JsonDuckDBValueConverter(value, type, converter);
 
 /** A whole result is held in memory before it is shown. */
 const MAX_RESULT_ROWS = 100_000;
@@ -109,7 +128,7 @@ export class LakeQuery {
       const columns = reader.deduplicatedColumnNames();
       const wide = columns.map((_, i) => WIDE_NUMBERS.has(reader.columnTypeId(i)));
       const rows = reader
-        .getRowsJson()
+        .convertRows(toJson)
         .map((row) => Object.fromEntries(columns.map((name, i) => [name, wide[i] === true ? narrowed(row[i]) : row[i]])));
       return { columns, rows };
     } catch (error) {
@@ -151,6 +170,12 @@ export class LakeQuery {
     }
   }
 
+  /** Whether the SQL parses, and is something else than a SELECT: only those does DuckDB serialise. */
+  async #isNoSelect(): Promise<boolean> {
+    const told = await this.#connection.runAndReadAll("SELECT json_serialize_sql(CAST($1 AS VARCHAR)) ->> 'error_type'", [this.#sql]);
+    return told.getRows()[0]?.[0] === 'not implemented';
+  }
+
   async #prepare(): Promise<DuckDBPreparedStatement> {
     let prepared: DuckDBPreparedStatement;
     try {
@@ -159,7 +184,9 @@ export class LakeQuery {
         throw new QueryFault(`The SQL holds ${statements.count} statements, and one is run at a time: give each in a command of its own.`);
       prepared = await statements.prepare(0);
     } catch (error) {
-      throw error instanceof QueryFault ? error : new QueryFault(queryErrorText(error, this.#sql));
+      if (error instanceof QueryFault) throw error;
+      // Told first: about what changes a view DuckDB says something else, each time.
+      throw new QueryFault((await this.#isNoSelect()) ? 'A query only reads: give one SELECT.' : queryErrorText(error, this.#sql));
     }
     const fault = unfit(prepared);
     if (fault === undefined) return prepared;

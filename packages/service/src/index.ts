@@ -13,7 +13,7 @@ export {
   text,
   wholeNumber,
 } from './config/formats.ts';
-export { ConfigError, type Environment, loadConfig, type Rule, secretsOf } from './config/load.ts';
+export { ConfigError, type Environment, loadConfig, type Rule, secretsOf, unknownOf } from './config/load.ts';
 export { configReference } from './config/reference.ts';
 export {
   type KafkaConfig,

@@ -1,3 +1,4 @@
+import { unknownVariables } from './unknown.ts';
 import { type ConfigOf, isVariable, type Need, type Variable, type VariableTable } from './variable.ts';
 
 /** The configuration is wrong. One line for each fault, fit to be shown to the operator; secrets are never in it. */
@@ -24,6 +25,13 @@ export function secretsOf(config: object): readonly string[] {
   return secretsByConfig.get(config) ?? [];
 }
 
+const unknownByConfig = new WeakMap<object, readonly string[]>();
+
+/** A sentence for each variable that was set when `loadConfig` read this configuration, is named like one of ours and has no effect. */
+export function unknownOf(config: object): readonly string[] {
+  return unknownByConfig.get(config) ?? [];
+}
+
 /**
  * Reads all variables of a table from `environment` into one frozen object.
  * @throws ConfigError with one line for every variable that is missing or not valid, and then for every rule that is broken.
@@ -39,6 +47,7 @@ export function loadConfig<const T extends VariableTable>(
   const faults = reading.faults.length > 0 ? reading.faults : rules.flatMap((rule) => rule(config) ?? []);
   if (faults.length > 0) throw new ConfigError(faults);
   secretsByConfig.set(config, reading.secrets);
+  unknownByConfig.set(config, unknownVariables(table, environment));
   return config;
 }
 

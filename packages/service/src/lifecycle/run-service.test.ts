@@ -219,3 +219,13 @@ test('a health port that is taken is one sentence that names the variable', asyn
     /the port is taken by another process. Set HEALTH_HOST or HEALTH_PORT to another one\.$/,
   );
 });
+
+test('a misspelt variable of ours is warned of at the start, in one line', async () => {
+  const service = run('none', { TAILRACE_STOP_TIMEOUT: '9' });
+  await service.said('ready');
+  expect(service.lines.filter(({ level }) => level === 'warn').map(({ msg }) => msg)).toEqual([
+    'TAILRACE_STOP_TIMEOUT is set, and nothing reads it: it has no effect. The nearest name that this service has is TAILRACE_STOP_TIMEOUT_MS.',
+  ]);
+  service.child.kill('SIGTERM');
+  expect(await service.end()).toMatchObject({ code: 0 });
+});

@@ -1,4 +1,4 @@
-import { ConfigError, secretsOf } from '../config/load.ts';
+import { ConfigError, secretsOf, unknownOf } from '../config/load.ts';
 import type { ServiceConfig } from '../config/tables.ts';
 import { Health } from '../health/health.ts';
 import { createMetrics, type Metrics } from '../health/metrics.ts';
@@ -43,6 +43,7 @@ export const EXIT = { stopped: 0, failed: 1, wrongUse: 2 } as const;
 export async function runService<C extends { readonly service: ServiceConfig }>(definition: ServiceDefinition<C>): Promise<never> {
   const config = readConfigOrExit(definition.config);
   const log = createLogger({ name: definition.name, level: config.service.logLevel, secrets: secretsOf(config) });
+  for (const sentence of unknownOf(config)) log.warn(sentence);
   const requests = watchStopRequests(log, { onStdinEnd: config.service.stopOnStdinEnd });
   const supervisor = new Supervisor(log);
   const health = new Health();
