@@ -17,6 +17,7 @@ export const CODES = {
   assignPartitions: -175,
   revokePartitions: -174,
   noOffset: -168,
+  unknownPartition: -190,
   queueFull: -184,
   timedOut: -185,
   transport: -195,

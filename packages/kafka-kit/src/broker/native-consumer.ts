@@ -2,6 +2,7 @@ import { type Headers, partitionKey, type RawRecord, type TopicPartition } from 
 import type { KafkaSettings } from '../settings.ts';
 import type { BrokerConsumer, BrokerHandlers, PartitionFacts, Position, RebalanceEvent } from './broker-consumer.ts';
 import { FetchPositions, STATISTICS_MS } from './fetch-positions.ts';
+import { Metadata } from './metadata.ts';
 import { ask, CODES, kafka, nativeSettings, tellLog, toBrokerError } from './native-client.ts';
 import { TopicIdentity } from './topic-identity.ts';
 import { Turns } from './turns.ts';
@@ -43,6 +44,7 @@ class NativeBrokerConsumer implements BrokerConsumer {
   readonly #stored = new Map<string, number>();
   readonly #fetched = new FetchPositions();
   readonly #lookUps = new Turns(LOOK_UPS);
+  readonly #metadata = new Metadata((topic, timeout) => ask((done) => this.#consumer.getMetadata({ topic, timeout }, done as never)));
   #handlers: BrokerHandlers | undefined;
   #closing = false;
 
@@ -127,7 +129,7 @@ class NativeBrokerConsumer implements BrokerConsumer {
   }
 
   facts(tp: TopicPartition, timeoutMs: number): Promise<PartitionFacts> {
-    return this.#lookUps.run(() => this.#facts(tp, timeoutMs));
+    return this.#lookUps.run(() => this.#metadata.refreshedWhereStale(tp.topic, timeoutMs, () => this.#facts(tp, timeoutMs)));
   }
 
   incarnation(topic: string, timeoutMs: number): Promise<string | undefined> {
