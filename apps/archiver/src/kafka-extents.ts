@@ -4,6 +4,7 @@ import {
   createNativeConsumer,
   type KafkaSettings,
   partitionKey,
+  reasonsOf,
   TopicIdentity,
 } from '@tailrace/kafka-kit';
 import { type ChainId, chainText, type LogExtent } from '@tailrace/lake';
@@ -26,23 +27,9 @@ export interface KafkaExtents {
 /** Kafka did not answer. One sentence that says what to do. */
 class KafkaAway extends Error {
   constructor(servers: string, cause: unknown) {
-    super(`Kafka at ${servers} could not be asked (${reasons(cause)}): try again, or audit the lake alone with --no-kafka.`, { cause });
+    super(`Kafka at ${servers} could not be asked (${reasonsOf(cause)}): try again, or audit the lake alone with --no-kafka.`, { cause });
     this.name = 'KafkaAway';
   }
-}
-
-/** The clients put general words around the reason: what was said, from the outside in. */
-function reasons(fault: unknown): string {
-  const said = new Set<string>();
-  const collect = (each: unknown): void => {
-    if (!(each instanceof Error)) return;
-    said.add(each.message.split('\n')[0] ?? '');
-    if (each instanceof AggregateError) each.errors.forEach(collect);
-    collect(each.cause);
-  };
-  collect(fault);
-  said.delete('');
-  return said.size === 0 ? String(fault) : [...said].join(': ');
 }
 
 /** Asks Kafka while `work` runs. What Kafka does not answer rejects with one sentence. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFile, unlink } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { type Backoff, backoffMs, type Clock } from '@tailrace/kafka-kit';
 import {
   type BuiltObject,
@@ -106,7 +106,8 @@ export async function storeObject(
         tookMs,
       });
     } finally {
-      await unlinkIfThere(path);
+      // A build that failed has left no file.
+      await rm(path, { force: true });
     }
   }
   return at;
@@ -174,13 +175,4 @@ async function stillThatTopic(ports: ArchivePorts, chain: ChainId, progress: Pro
   await ports.clock.sleep(ports.disbeliefMs, progress.unclaimed);
   const present = await lookUp();
   if (present !== chain.incarnation) throw new TopicMadeAnew(chain, present);
-}
-
-async function unlinkIfThere(path: string): Promise<void> {
-  try {
-    await unlink(path);
-  } catch (error) {
-    // A build that failed has left no file; anything else is a file too many in a folder that is removed at the next start.
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
-  }
 }

@@ -1,5 +1,5 @@
 import type { TopicProfile } from '@tailrace/events';
-import { type ClusterAdmin, connectAdmin } from '@tailrace/kafka-kit';
+import { type ClusterAdmin, connectAdmin, reasonsOf } from '@tailrace/kafka-kit';
 import { ConfigError } from '@tailrace/service';
 import { Command, CommanderError, Option } from 'commander';
 import { commandPlace, kafkaSettings, ownVersion, type Place, requireLakeSettings, topicProfile } from './config.ts';
@@ -163,14 +163,5 @@ function listed(command: string, verbs: readonly string[]): string {
 function sentence(error: unknown): string {
   if (error instanceof ConfigError) return error.lines.join('\n');
   if (error instanceof UnreachableError) return error.message;
-  if (!(error instanceof Error)) return String(error);
-  const reasons = new Set<string>();
-  const collect = (each: unknown): void => {
-    if (!(each instanceof Error)) return;
-    reasons.add(each.message.split('\n')[0] ?? '');
-    if (each instanceof AggregateError) each.errors.forEach(collect);
-    collect(each.cause);
-  };
-  collect(error);
-  return [...reasons].filter(Boolean).join(': ');
+  return reasonsOf(error);
 }

@@ -12,6 +12,7 @@ export type { HaltReason } from './consume/lane.ts';
 export type { LaneView } from './consume/lane-view.ts';
 export type { ConsumerOptions, DrainReport, RuntimePorts, StuckLane } from './consume/options.ts';
 export { type ConsumerRuntime, createConsumerRuntime, type RuntimeState } from './consume/runtime.ts';
+export { reasonsOf } from './observe/reasons.ts';
 export type { RuntimeEvent } from './observe/runtime-events.ts';
 export { type RuntimeHealth, runtimeHealth } from './observe/runtime-health.ts';
 export { type RuntimeLogger, type RuntimeLogLine, runtimeLog, runtimeLogLine } from './observe/runtime-log.ts';

@@ -1,4 +1,4 @@
-import { unlink } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import type { Database } from './duckdb.ts';
 import { writeParquet } from './parquet-writer.ts';
 import type { ChainId } from './records.ts';
@@ -22,14 +22,6 @@ interface Part {
 /** Whether the disk failed, and not what was to be written: the same rows may well be written at another time. */
 export function isOfTheMoment(fault: Error): boolean {
   return 'code' in fault || /^(IO|HTTP|Interrupt) Error/i.test(fault.message);
-}
-
-async function unlinkAll(paths: readonly string[]): Promise<void> {
-  for (const path of paths)
-    await unlink(path).catch((error: unknown) => {
-      // A part whose writing failed has left no file.
-      if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
-    });
 }
 
 /**
@@ -57,7 +49,7 @@ export async function writeWholeOrInParts(
     await writeParquet(database, chain, slice, totals, path, { kind: 'untyped' });
     return { parts: 1, untyped: [totals.firstOffset], cause };
   } finally {
-    await unlinkAll(written.map((part) => part.path));
+    for (const part of written) await rm(part.path, { force: true });
   }
 }
 

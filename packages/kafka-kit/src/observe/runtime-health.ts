@@ -1,8 +1,10 @@
 import type { LaneView } from '../consume/lane-view.ts';
 import type { ConsumerRuntime } from '../consume/runtime.ts';
 
-/** How a runtime is, in one sentence for the person who looks. `degraded`: it works, but a partition waits for a person or a server.
- * `not-ready`: it does not run, or the Kafka client delivers nothing of a partition that has more. */
+/**
+ * How a runtime is, in one sentence for the person who looks. `degraded`: it works, but a partition waits for a person or a server.
+ * `not-ready`: it does not run, or the Kafka client delivers nothing of a partition that has more.
+ */
 export interface RuntimeHealth {
   readonly state: 'ok' | 'degraded' | 'not-ready';
   readonly sentence: string;
