@@ -1,0 +1,69 @@
+// The bars of runtime, archiver and indexer, each with its peers measured in the same run.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { environmentOf, startStack } from '../packages/stack/dist/index.js';
+import { barLine, inTurn, medianOf, subjectLine } from './lib/compare.mjs';
+import { fillTopic, PARTITIONS } from './lib/fill.mjs';
+
+const RECORDS = 300_000;
+const MIXED_RECORDS = 120_000;
+
+/** What each part measures. `bars` turns the figures into lines. */
+export const PARTS = {
+  runtime: {
+    subjects: ['bare-loop', 'runtime'],
+    bars: ({ 'bare-loop': bare, runtime }) => [
+      barLine('CPU against the bare loop', medianOf(runtime, 'cpuUs') / medianOf(bare, 'cpuUs'), 1.25),
+      barLine('resident MiB', medianOf(runtime, 'residentMb'), 250, 0),
+    ],
+  },
+  archiver: {
+    subjects: ['bare-parquet', 'archiver'],
+    bars: ({ 'bare-parquet': bare, archiver }) => [
+      barLine('CPU against a bare loop with the bare writer', medianOf(archiver, 'cpuUs') / medianOf(bare, 'cpuUs'), 1.3),
+      barLine('longest stall of the event loop in ms', medianOf(archiver, 'stallMs'), 100, 0),
+      barLine('resident MiB', medianOf(archiver, 'residentMb'), 750, 0),
+      barLine('bytes an event in the lake', medianOf(archiver, 'bytesPerEvent'), 50, 1),
+    ],
+  },
+  indexer: {
+    subjects: ['bare-bulk', 'indexer', 'bulk-helper'],
+    bars: ({ 'bare-bulk': bare, indexer, 'bulk-helper': helper }) => [
+      barLine('CPU against a bare loop, JSON.parse and a ready bulk', medianOf(indexer, 'cpuUs') / medianOf(bare, 'cpuUs'), 1.3),
+      barLine('CPU against the client’s bulk helper', medianOf(indexer, 'cpuUs') / medianOf(helper, 'cpuUs'), 1 / 3),
+    ],
+  },
+};
+
+/** @param {readonly string[]} parts @param {AbortSignal} signal @param {(line: string) => void} print */
+export async function measureBars(parts, signal, print) {
+  const stack = await startStack({ jit: 'full', signal });
+  const folder = mkdtempSync(join(tmpdir(), 'tailrace-bench-'));
+  const say = (line) => process.stdout.write(`${line}\n`);
+  try {
+    const environment = environmentOf(stack.endpoints);
+    const task = { partitions: PARTITIONS, environment, folder };
+    print(`filling a topic with ${RECORDS} records`);
+    const bytes = await fillTopic(environment.KAFKA_BOOTSTRAP_SERVERS, { topic: 'bench', records: RECORDS, kind: 'generated' });
+    say(`${RECORDS} generated events of ${Math.round(bytes)} bytes in ${PARTITIONS} partitions, three interleaved rounds, medians`);
+    for (const part of parts) {
+      const { subjects, bars } = PARTS[part];
+      const found = await inTurn(subjects, { ...task, topic: 'bench', records: RECORDS }, signal);
+      say(part);
+      for (const subject of subjects) say(subjectLine(subject, found[subject], RECORDS));
+      for (const line of bars(found)) say(line);
+      if (part === 'archiver') say(await mixedOrders(task, signal));
+    }
+  } finally {
+    await stack.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function mixedOrders(task, signal) {
+  const fill = { topic: 'bench-mixed', records: MIXED_RECORDS, kind: 'three-orders' };
+  await fillTopic(task.environment.KAFKA_BOOTSTRAP_SERVERS, fill);
+  const { archiver } = await inTurn(['archiver'], { ...task, ...fill }, signal);
+  return barLine('bytes an event with three key orders mixed', medianOf(archiver, 'bytesPerEvent'), 55, 1);
+}
