@@ -28,7 +28,7 @@ const RECORD = {
 function copySql(table, path) {
   const events = parquetColumns.map(({ name, duckdbType }) => `"${name}"::${duckdbType} AS "${name}"`);
   const records = recordColumns.map(({ name, duckdbType }) => `(${RECORD[name]})::${duckdbType} AS "${name}"`);
-  return `COPY (WITH source AS (SELECT row_offset, timestamp_ms, true AS readable, NULL::VARCHAR AS mended, key_bytes, encode(value) AS value_bytes FROM ${table}),
+  return `COPY (WITH source AS (SELECT row_offset, timestamp_ms, true AS readable, NULL::VARCHAR AS mended, key_bytes, value, encode(value) AS value_bytes FROM ${table}),
     ${typedColumnsCtes()}, shaped AS (SELECT *, array_to_string(json_names, ',') AS shape FROM typed), checked AS (SELECT *, ${rebuildSql(parquetColumns)} AS again FROM shaped)
     SELECT ${[...events, ...records].join(', ')} FROM checked) TO '${path}' (FORMAT parquet, PARQUET_VERSION V2, COMPRESSION zstd, ROW_GROUP_SIZE 61440)`;
 }

@@ -79,7 +79,7 @@ export function createArchiver(config: ArchiverConfig, ports: ArchiverPorts, { g
       sink,
       start: GROUP.start,
       // Small enough that taking one in keeps the event loop for a few tens of milliseconds at most.
-      batch: { maxRecords: 5_000, maxBytes: 4 * MIB, maxAgeMs: 500 },
+      batch: { maxRecords: 1_000, maxBytes: MIB, maxAgeMs: 500 },
       inFlightPerLane: BATCHES_IN_FLIGHT,
       buffer: { pauseAtBytes: 64 * MIB, resumeAtBytes: 32 * MIB },
       backoff: DEFAULT_BACKOFF,

@@ -58,16 +58,23 @@ export function segments<R>(
   limits: RotationLimits,
 ): Segment<R>[] {
   const cut: { closes: RotationCause | undefined; begins: boolean; records: R[] }[] = [];
-  let facts = open;
+  // Changed in place: a new object for each record is garbage.
+  let facts = open === undefined ? undefined : { ...open };
+  let run: R[] | undefined;
   for (const record of records) {
     const next = look(record);
     const closes = facts === undefined ? undefined : causeBefore(facts, next, limits);
     if (facts === undefined || closes !== undefined) {
       facts = { first: next.offset, firstTimestampMs: next.timestampMs, rows: 0, rawBytes: 0 };
-      cut.push({ closes, begins: true, records: [] });
-    } else if (cut.length === 0) cut.push({ closes: undefined, begins: false, records: [] });
-    facts = { ...facts, rows: facts.rows + 1, rawBytes: facts.rawBytes + next.rawBytes };
-    cut.at(-1)?.records.push(record);
+      run = [];
+      cut.push({ closes, begins: true, records: run });
+    } else if (run === undefined) {
+      run = [];
+      cut.push({ closes: undefined, begins: false, records: run });
+    }
+    facts.rows += 1;
+    facts.rawBytes += next.rawBytes;
+    run?.push(record);
   }
   return cut;
 }

@@ -57,7 +57,7 @@ function columnsSql(typed: (column: string) => string, record: RecordSql): strin
 }
 
 function sourceSql(slice: RowSlice): string {
-  return `source AS (SELECT row_offset, timestamp_ms, readable, mended, headers, from_base64(key) AS key_bytes, from_base64(value) AS value_bytes FROM ${rowsSql(slice)})`;
+  return `source AS (SELECT row_offset, timestamp_ms, readable, mended, headers, value, coalesce(encode(key), from_base64(key64)) AS key_bytes, coalesce(encode(value), from_base64(value64)) AS value_bytes FROM ${rowsSql(slice)})`;
 }
 
 /** The one expression from rows to columns. Every row is rebuilt while it is written, and `value` is left out only where that gives back its bytes. */

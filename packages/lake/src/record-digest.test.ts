@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addDigest, checksumText, recordDigest } from './record-digest.ts';
+import { addDigest, checksumText, DigestSum, digestText, recordDigest } from './record-digest.ts';
 import type { LakeRecord } from './records.ts';
 
 const bytes = fc.option(
@@ -83,4 +83,21 @@ describe('a checksum', () => {
       }),
     );
   });
+});
+
+it('a sum in two halves is the sum of the numbers, over every carry', () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), fc.array(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })), (from, digests) => {
+      const halves = new DigestSum(from);
+      for (const digest of digests) halves.add(checksumText(digest));
+      expect(halves.value).toBe(digests.reduce(addDigest, from));
+    }),
+    {
+      examples: [
+        [2n ** 64n - 1n, [1n]],
+        [2n ** 32n - 1n, [1n]],
+      ],
+    },
+  );
+  expect(digestText({ offset: 1, timestampMs: 2, key: null, value: null, headers: [] })).toMatch(/^[0-9a-f]{16}$/);
 });

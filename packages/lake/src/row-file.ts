@@ -1,42 +1,11 @@
-import { isUtf8 } from 'node:buffer';
 import { type FileHandle, open, rm, stat } from 'node:fs/promises';
-import { eventKind } from '@tailrace/events';
-import { withoutLoneSurrogates } from './lone-surrogates.ts';
-import { recordDigest } from './record-digest.ts';
+import { digestText } from './record-digest.ts';
 import type { LakeRecord } from './records.ts';
+import { RowText } from './row-text.ts';
 import { type RowTotals, RunningTotals } from './row-totals.ts';
 
 const ROWS_AT_A_STRETCH = 1000;
-
-/** Stands for null: no base64 text and no JSON list is a lone hyphen. */
-export const NULL_TEXT = '-';
-
-function base64(bytes: Buffer | null): string {
-  return bytes === null ? NULL_TEXT : bytes.toString('base64');
-}
-
-/** A JSON list of [name, base64 or null]: names repeat in Kafka, and values are bytes. */
-export function headersJson(headers: LakeRecord['headers']): string {
-  let text = '';
-  for (const [name, value] of headers)
-    text += `${text === '' ? '' : ','}[${JSON.stringify(name)},${value === null ? 'null' : `"${value.toString('base64')}"`}]`;
-  return `[${text}]`;
-}
-
-/** Whether the value can be looked into: text, of a type and major version that the field table describes. */
-function readable({ value, headers }: LakeRecord): boolean {
-  if (value === null || !isUtf8(value)) return false;
-  const kind = eventKind(headers);
-  return kind === 'current' || kind === 'newer-minor';
-}
-
-/** One row of the file; the columns are those that `row-file-sql.ts` reads. */
-function line(record: LakeRecord, digest: bigint): string {
-  const { offset, timestampMs, key, value, headers } = record;
-  const isReadable = readable(record);
-  const mended = isReadable && value !== null ? withoutLoneSurrogates(value) : null;
-  return `${offset}\t${timestampMs}\t${digest}\t${isReadable ? 1 : 0}\t${base64(mended)}\t${base64(key)}\t${headersJson(headers)}\t${base64(value)}\n`;
-}
+const BYTES_AT_A_STRETCH = 1024 * 1024;
 
 function payloadBytes({ key, value, headers }: LakeRecord): number {
   let bytes = (key?.length ?? 0) + (value?.length ?? 0);
@@ -74,6 +43,8 @@ export class RowFile {
   readonly path: string;
   readonly #handle: FileHandle;
   #state: Mark = { fileBytes: 0, rawBytes: 0, longestLine: 0, densest: NO_ROWS, latest: NO_ROWS, totals: undefined };
+  /** Lines on their way to the disk. */
+  #text: RowText | undefined;
   #closed = false;
 
   private constructor(path: string, handle: FileHandle) {
@@ -125,15 +96,17 @@ export class RowFile {
   async append(records: Iterable<LakeRecord>): Promise<void> {
     const sum = new RunningTotals(this.#state.totals);
     let { fileBytes, longestLine, rawBytes, densest, latest } = this.#state;
-    let lines: string[] = [];
+    this.#text ??= new RowText();
+    const text = this.#text;
+    text.clear();
     const flush = async (): Promise<void> => {
-      fileBytes += await this.#write(lines.join(''), fileBytes);
-      lines = [];
+      await this.#write(text.bytes, fileBytes);
+      fileBytes += text.bytes.length;
+      text.clear();
     };
     for (const record of records) {
-      const digest = recordDigest(record);
-      const text = line(record, digest);
-      const lineBytes = Buffer.byteLength(text);
+      const digest = digestText(record);
+      const lineBytes = text.add(record, digest);
       longestLine = Math.max(longestLine, lineBytes);
       latest = { rows: latest.rows + 1, bytes: latest.bytes + lineBytes };
       if (latest.rows === ROWS_AT_A_STRETCH) {
@@ -142,28 +115,26 @@ export class RowFile {
       }
       rawBytes += payloadBytes(record);
       sum.add(record, digest);
-      lines.push(text);
       // The write gives the event loop a turn: thousands of records at a stretch would hold it for a tenth of a second.
-      if (lines.length === ROWS_AT_A_STRETCH) await flush();
+      if (text.rows === ROWS_AT_A_STRETCH || text.bytes.length >= BYTES_AT_A_STRETCH) await flush();
     }
     await flush();
     this.#state = { fileBytes, rawBytes, longestLine, densest, latest, totals: sum.totals };
   }
 
   /** At an explicit position: what a failed write left behind is written over by the next one. */
-  async #write(text: string, position: number): Promise<number> {
-    const bytes = Buffer.from(text, 'utf8');
+  async #write(bytes: Buffer, position: number): Promise<void> {
     for (let at = 0; at < bytes.length; ) {
       const { bytesWritten } = await this.#handle.write(bytes, at, bytes.length - at, position + at);
       at += bytesWritten;
     }
-    return bytes.length;
   }
 
   /** Ends the writing, and cuts off what a failed write left behind. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#text = undefined;
     try {
       await this.#handle.truncate(this.#state.fileBytes);
     } finally {

@@ -1,4 +1,4 @@
-import { addDigest } from './record-digest.ts';
+import { DigestSum } from './record-digest.ts';
 import type { LakeRecord } from './records.ts';
 
 /** What a run of rows holds. Times are broker ms; the checksum is the sum of the rows' digests. */
@@ -18,7 +18,7 @@ export class RunningTotals {
   #lastOffset: number;
   #minTimestampMs: number;
   #maxTimestampMs: number;
-  #checksum: bigint;
+  readonly #checksum: DigestSum;
 
   constructor(from: RowTotals | undefined) {
     this.#rows = from?.rows ?? 0;
@@ -26,16 +26,16 @@ export class RunningTotals {
     this.#lastOffset = from?.lastOffset ?? -1;
     this.#minTimestampMs = from?.minTimestampMs ?? Number.POSITIVE_INFINITY;
     this.#maxTimestampMs = from?.maxTimestampMs ?? Number.NEGATIVE_INFINITY;
-    this.#checksum = from?.checksum ?? 0n;
+    this.#checksum = new DigestSum(from?.checksum);
   }
 
-  add({ offset, timestampMs }: LakeRecord, digest: bigint): void {
+  add({ offset, timestampMs }: LakeRecord, digest: string): void {
     if (this.#rows === 0) this.#firstOffset = offset;
     this.#rows += 1;
     this.#lastOffset = offset;
     if (timestampMs < this.#minTimestampMs) this.#minTimestampMs = timestampMs;
     if (timestampMs > this.#maxTimestampMs) this.#maxTimestampMs = timestampMs;
-    this.#checksum = addDigest(this.#checksum, digest);
+    this.#checksum.add(digest);
   }
 
   /** Undefined before the first row. */
@@ -47,7 +47,7 @@ export class RunningTotals {
       lastOffset: this.#lastOffset,
       minTimestampMs: this.#minTimestampMs,
       maxTimestampMs: this.#maxTimestampMs,
-      checksum: this.#checksum,
+      checksum: this.#checksum.value,
     };
   }
 }

@@ -95,7 +95,7 @@ function mergedSql(): string {
 }
 
 /**
- * The steps from a record's bytes to its typed columns, as common table expressions over `source` (with `value_bytes`, `readable` and `mended`).
+ * The steps from a record's bytes to its typed columns, as common table expressions over `source` (with `value_bytes`, `value` where it is text of one line, `readable` and `mended`).
  * The last one is `typed`: everything of `source`, `json` (NULL unless the value is one JSON object with a bearable number of names),
  * `json_names` as they were written, and the columns. Lists that a lambda looks into are columns of an earlier step: an expression inside
  * the lambda is done again for each element. `$.*` gives every value in its order.
@@ -103,7 +103,7 @@ function mergedSql(): string {
 export function typedColumnsCtes(): string {
   const paths = parquetColumns.map(({ name }) => sqlText(`$."${name}"`)).join(', ');
   const columns = parquetColumns.map((column, i) => `${typedSql(column, i + 1)} AS ${sqlName(column.name)}`);
-  return `decoded AS (SELECT *, CASE WHEN readable THEN decode(value_bytes) END AS text, coalesce(decode(from_base64(mended)), text) AS parsed FROM source),
+  return `decoded AS (SELECT *, CASE WHEN readable THEN coalesce(value, decode(value_bytes)) END AS text, coalesce(decode(from_base64(mended)), text) AS parsed FROM source),
 objects AS (SELECT *, CASE WHEN starts_with(ltrim(parsed, E' \\t\\r\\n'), '{') AND json_valid(parsed) THEN parsed END AS json FROM decoded),
 counted AS (SELECT *, json_keys(json) AS json_names FROM objects),
 named AS (SELECT * REPLACE (CASE WHEN ${TOO_MANY_NAMES} THEN NULL ELSE json END AS json, CASE WHEN ${TOO_MANY_NAMES} THEN NULL ELSE json_names END AS json_names) FROM counted),

@@ -283,7 +283,13 @@ class NativeRecord implements RawRecord {
 
 /** Each header is an object of one key. One that is called `__proto__` became the object's prototype instead. */
 function nativeHeader(header: Readonly<Record<string, string | Buffer>>): readonly [string, Buffer] {
-  const [entry] = Object.entries(header);
-  const [name, value] = entry ?? ['__proto__', Object.getPrototypeOf(header) as string | Buffer];
-  return [name, typeof value === 'string' ? Buffer.from(value) : value];
+  // Not by Object.entries: this is done for every header of every record.
+  for (const name in header) {
+    if (Object.hasOwn(header, name)) return [name, headerBytes(header[name] ?? '')];
+  }
+  return ['__proto__', headerBytes(Object.getPrototypeOf(header) as string | Buffer)];
+}
+
+function headerBytes(value: string | Buffer): Buffer {
+  return typeof value === 'string' ? Buffer.from(value) : value;
 }

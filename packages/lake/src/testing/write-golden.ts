@@ -3,7 +3,7 @@ import { copyFile } from 'node:fs/promises';
 import { goldenRecords } from '@tailrace/events/testing';
 import { Database } from '../duckdb.ts';
 import { FILE_VERSION } from '../footer.ts';
-import { headersJson } from '../row-file.ts';
+import { headersJson } from '../row-text.ts';
 import { goldenFolder, goldenName } from './golden.ts';
 import { inFolder, recordAt, writeRecords } from './lake-files.ts';
 import { BASE_EVENT, oddValues } from './values.ts';
