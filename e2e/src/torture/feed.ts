@@ -11,6 +11,7 @@ const DEADLINE_MS = 180_000;
 /** One in so many values is written as no serialiser would: such bytes are kept in the lake as they are, instead of being made anew. */
 const ODD_EVERY = 20;
 const PAUSE_MS = 20;
+const STEP_MS = 100;
 
 /**
  * Writes numbered events into Kafka, never more than it is allowed to. Straight through the kit's publisher, which is what the gateway
@@ -50,6 +51,17 @@ export class Feed {
   /** Lets it write as many records as this in all. */
   allow(records: number): void {
     this.#allowed = Math.max(this.#allowed, records);
+  }
+
+  /** How many records it may write in all. */
+  get allowed(): number {
+    return this.#allowed;
+  }
+
+  /** Lets it write so many records a second, until the returned function is called. */
+  steadily(perSecond: number): () => void {
+    const timer = setInterval(() => this.allow(this.#allowed + Math.ceil((perSecond * STEP_MS) / 1000)), STEP_MS);
+    return () => clearInterval(timer);
   }
 
   /** Resolves when what was allowed is written. */

@@ -1,15 +1,12 @@
 import { cpSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Cluster } from '../cluster/cluster.ts';
-import { until } from '../machine/until.ts';
-import { kafkaSettings, LAKE, s3Settings, TOPIC } from '../pipeline/endpoints.ts';
-import { countDocuments } from '../proof/index-documents.ts';
-import { countRows } from '../proof/lake-rows.ts';
+import { kafkaSettings } from '../pipeline/endpoints.ts';
 import { RESULTS_FOLDER } from '../report.ts';
-import { type Census, takeCensus } from './census.ts';
 import { Chaos } from './chaos.ts';
 import { Feed } from './feed.ts';
 import { GROUPS, makePlan } from './plan.ts';
+import { judge, type Verdict } from './verdict.ts';
 
 export interface TortureOptions {
   readonly records: number;
@@ -29,9 +26,6 @@ export interface TortureResult {
 }
 
 const LOGS = join(RESULTS_FOLDER, 'torture-logs');
-/** Without one more record in a sink for so long it will not catch up any more. */
-const STALLED_MS = 120_000;
-const LOOK_MS = 60_000;
 
 /**
  * Writes records into three brokers while members of both groups are killed, stopped, joined and left and brokers are killed, and counts
@@ -69,61 +63,22 @@ async function run(cluster: Cluster, options: TortureOptions, startedMs: number)
     await feed.stop();
   }
   const tortureMs = performance.now() - startedMs;
-  const catchUpMs = await caughtUp(cluster, feed.acknowledged, report);
-  report('caught up; every record is counted now');
-  const census = await takeCensus(cluster.endpoints, records);
-  const query = await cluster.tailrace('lake', 'query', 'SELECT count(*) AS n FROM events', '--json');
-  const audit = await auditOf(cluster);
+  const verdict = await judge(cluster, records, report);
   chaos.end();
-  const counted = query.code === 0 ? (JSON.parse(query.stdout) as { rows: { n: number }[] }).rows[0]?.n : undefined;
   const findings = [
     ...[...feed.faults].map(([fault, count]) => `${count} records were not acknowledged: ${fault}`),
-    ...census.findings,
-    ...(census.records === records ? [] : [`${records} records were written, and Kafka holds ${census.records}`]),
-    ...(counted === census.records ? [] : [`DuckDB counts ${counted ?? `nothing (${query.stderr.trim()})`} rows over the bucket`]),
-    ...(audit.clean ? [] : [`tailrace ${audit.command}: ${audit.said}`]),
+    ...verdict.findings,
     ...chaos.deaths,
   ];
-  return { table: tableOf(options, chaos, census, { counted, audit, tortureMs, catchUpMs, startedMs }), findings };
+  return { table: tableOf(options, chaos, verdict, { tortureMs, startedMs }), findings };
 }
 
-/** The deepest audit that this release has. */
-async function auditOf(cluster: Cluster): Promise<{ readonly command: string; readonly clean: boolean; readonly said: string }> {
-  const words = ['lake', 'audit'];
-  if ((await cluster.tailrace('lake', 'audit', '--help')).stdout.includes('--deep')) words.push('--deep');
-  const { code, stdout, stderr } = await cluster.tailrace(...words);
-  const clean = code === 0 && stdout.includes('Clean');
-  return { command: words.join(' '), clean, said: `${stdout}${stderr}`.trim() };
-}
-
-/** Waits until both sinks hold as many records as Kafka. Gives the milliseconds that it took. */
-async function caughtUp({ endpoints }: Cluster, records: number, report: (line: string) => void): Promise<number> {
-  const begunMs = performance.now();
-  const known = new Map<string, number>();
-  const last = { documents: -1, rows: -1, movedMs: begunMs };
-  for (;;) {
-    const [documents, rows] = await until('an answer of OpenSearch and S3', LOOK_MS, () =>
-      Promise.all([countDocuments(endpoints.opensearchUrl, TOPIC), countRows(s3Settings(endpoints), LAKE, known)]),
-    );
-    if (documents >= records && rows >= records) return performance.now() - begunMs;
-    const nowMs = performance.now();
-    if (documents !== last.documents || rows !== last.rows) Object.assign(last, { documents, rows, movedMs: nowMs });
-    if (nowMs - last.movedMs > STALLED_MS) {
-      report(`nothing moves any more: ${records} records written, ${documents} documents, ${rows} rows in the lake`);
-      return nowMs - begunMs;
-    }
-  }
-}
-
-interface Outcome {
-  readonly counted: number | undefined;
-  readonly audit: { readonly command: string; readonly clean: boolean };
-  readonly tortureMs: number;
-  readonly catchUpMs: number;
-  readonly startedMs: number;
-}
-
-function tableOf({ seed, records }: TortureOptions, { done }: Chaos, census: Census, outcome: Outcome): [string, string][] {
+function tableOf(
+  { seed, records }: TortureOptions,
+  { done }: Chaos,
+  { census, counted, audit, catchUpMs }: Verdict,
+  { tortureMs, startedMs }: { readonly tortureMs: number; readonly startedMs: number },
+): [string, string][] {
   const number = (value: number) => value.toLocaleString('en-US');
   const seconds = (ms: number) => `${(ms / 1000).toFixed(0)} s`;
   return [
@@ -138,12 +93,9 @@ function tableOf({ seed, records }: TortureOptions, { done }: Chaos, census: Cen
       'rows in the lake',
       `${number(census.rows)} in ${number(census.objects)} objects, ${(census.lakeBytes / census.rows).toFixed(1)} bytes each`,
     ],
-    ['counted by DuckDB', outcome.counted === undefined ? 'nothing' : number(outcome.counted)],
-    [outcome.audit.command, outcome.audit.clean ? 'clean' : 'NOT CLEAN'],
-    [
-      'time',
-      `${seconds(performance.now() - outcome.startedMs)}: ${seconds(outcome.tortureMs)} torture, ${seconds(outcome.catchUpMs)} until both sinks had all`,
-    ],
+    ['counted by DuckDB', counted === undefined ? 'nothing' : number(counted)],
+    [audit.command, audit.clean ? 'clean' : 'NOT CLEAN'],
+    ['time', `${seconds(performance.now() - startedMs)}: ${seconds(tortureMs)} torture, ${seconds(catchUpMs)} until both sinks had all`],
   ];
 }
 
