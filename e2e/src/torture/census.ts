@@ -1,7 +1,9 @@
 import { crc32 } from 'node:zlib';
+import type { RawRecord } from '@tailrace/kafka-kit';
+import type { ChainId, LakeRecord } from '@tailrace/lake';
 import { kafkaSettings, LAKE, type ServerEndpoints, s3Settings, TOPIC } from '../pipeline/endpoints.ts';
 import { Findings } from '../proof/findings.ts';
-import { walkDocuments } from '../proof/index-documents.ts';
+import { type DocumentPlace, walkDocuments } from '../proof/index-documents.ts';
 import { type LogExtent, walkLog } from '../proof/kafka-log.ts';
 import { walkLake } from '../proof/lake-rows.ts';
 import { numberIn } from './feed.ts';
@@ -15,6 +17,26 @@ export interface Census {
   readonly lakeBytes: number;
   /** One line for each kind of fault, with how many and a few places. Empty when nothing was lost, doubled, changed or reordered. */
   readonly findings: readonly string[];
+}
+
+/** The three that are counted, each as something that shows all that it holds. */
+export interface Sources {
+  readonly log: (
+    begin: (extent: LogExtent) => (record: Pick<RawRecord, 'partition' | 'offset' | 'key' | 'value'>) => void,
+  ) => Promise<unknown>;
+  readonly index: (visit: (document: DocumentPlace) => void) => Promise<void>;
+  readonly lake: (
+    visit: (chain: Pick<ChainId, 'incarnation' | 'partition'>, row: Pick<LakeRecord, 'offset' | 'key' | 'value'>) => void,
+  ) => Promise<{ readonly objects: number; readonly bytes: number }>;
+}
+
+/** Kafka, the index and the lake behind these endpoints. */
+export function sourcesAt(endpoints: ServerEndpoints): Sources {
+  return {
+    log: (begin) => walkLog(kafkaSettings(endpoints), TOPIC, begin),
+    index: (visit) => walkDocuments(endpoints.opensearchUrl, TOPIC, visit),
+    lake: (visit) => walkLake(s3Settings(endpoints), LAKE, visit),
+  };
 }
 
 /**
@@ -55,19 +77,19 @@ class KeyOrder {
 }
 
 /** Counts Kafka, the index and the lake record by record, and holds them against each other and against how many the feed wrote. */
-export async function takeCensus(endpoints: ServerEndpoints, written: number): Promise<Census> {
+export async function takeCensus(sources: Sources, written: number): Promise<Census> {
   const findings = new Findings();
-  const log = await censusOfLog(endpoints, written, findings);
-  const documents = await censusOfIndex(endpoints, log, findings);
-  const { rows, objects, bytes } = await censusOfLake(endpoints, log, findings);
+  const log = await censusOfLog(sources, written, findings);
+  const documents = await censusOfIndex(sources, log, findings);
+  const { rows, objects, bytes } = await censusOfLake(sources, log, findings);
   return { records: log.records, documents, rows, objects, lakeBytes: bytes, findings: findings.lines };
 }
 
-async function censusOfLog(endpoints: ServerEndpoints, written: number, findings: Findings): Promise<Log> {
+async function censusOfLog(sources: Sources, written: number, findings: Findings): Promise<Log> {
   const times = new Uint8Array(written + 1);
   const order = new KeyOrder();
   let log: Log | undefined;
-  await walkLog(kafkaSettings(endpoints), TOPIC, (extent) => {
+  await sources.log((extent) => {
     const made = new Log(extent);
     log = made;
     return ({ partition, offset, key, value }) => {
@@ -92,10 +114,10 @@ async function censusOfLog(endpoints: ServerEndpoints, written: number, findings
   return log;
 }
 
-async function censusOfIndex({ opensearchUrl }: ServerEndpoints, log: Log, findings: Findings): Promise<number> {
+async function censusOfIndex(sources: Sources, log: Log, findings: Findings): Promise<number> {
   const seen = log.numbers.map(({ length }) => new Uint8Array(length));
   let documents = 0;
-  await walkDocuments(opensearchUrl, TOPIC, ({ incarnation, partition, offset, number }) => {
+  await sources.index(({ incarnation, partition, offset, number }) => {
     documents++;
     const place = `${partition}/${offset}`;
     const own = seen[partition];
@@ -113,11 +135,11 @@ async function censusOfIndex({ opensearchUrl }: ServerEndpoints, log: Log, findi
   return documents;
 }
 
-async function censusOfLake(endpoints: ServerEndpoints, log: Log, findings: Findings) {
+async function censusOfLake(sources: Sources, log: Log, findings: Findings) {
   const next = log.numbers.map(() => 0);
   const order = new KeyOrder();
   let rows = 0;
-  const size = await walkLake(s3Settings(endpoints), LAKE, ({ incarnation, partition }, { offset, key, value }) => {
+  const size = await sources.lake(({ incarnation, partition }, { offset, key, value }) => {
     rows++;
     const place = `${partition}/${offset}`;
     const number = log.number(partition, offset);

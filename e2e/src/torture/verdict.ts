@@ -3,7 +3,7 @@ import { until } from '../machine/until.ts';
 import { LAKE, s3Settings, TOPIC } from '../pipeline/endpoints.ts';
 import { countDocuments } from '../proof/index-documents.ts';
 import { countRows } from '../proof/lake-rows.ts';
-import { type Census, takeCensus } from './census.ts';
+import { type Census, sourcesAt, takeCensus } from './census.ts';
 
 /** Without one more record in a sink for so long it will not catch up any more. */
 const STALLED_MS = 120_000;
@@ -30,7 +30,7 @@ interface Audit {
 export async function judge(cluster: Cluster, written: number, report: (line: string) => void): Promise<Verdict> {
   const catchUpMs = await caughtUp(cluster, written, report);
   report(`every record is counted now, ${(catchUpMs / 1000).toFixed(1)} s behind the last one written`);
-  const census = await takeCensus(cluster.endpoints, written);
+  const census = await takeCensus(sourcesAt(cluster.endpoints), written);
   const query = await cluster.tailrace('lake', 'query', 'SELECT count(*) AS n FROM events', '--json');
   const counted = query.code === 0 ? (JSON.parse(query.stdout) as { rows: { n: number }[] }).rows[0]?.n : undefined;
   const audit = await auditOf(cluster);
