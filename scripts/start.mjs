@@ -12,7 +12,7 @@ await runScript(async (context) => {
     process.stdout.write(options.help);
     return 0;
   }
-  if (options.dataFolder !== undefined) checkDataFolder(options.dataFolder);
+  if (options.dataFolder !== undefined) checkDataFolder(options.dataFolder, options.brokers);
   await bootstrap(context);
   const { main } = await import('../apps/start/dist/main.js');
   return main(options, { signal: context.signal, startedAtMs });

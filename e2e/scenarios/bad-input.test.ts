@@ -52,6 +52,8 @@ const START: readonly Attempt[] = [
   { words: ['--endpoints', join(folder, 'missing/file')], says: /of --endpoints can not be written: ENOENT/ },
   { words: ['--endpoints', folder], says: /of --endpoints can not be written: it is not a file/ },
   { words: ['--servers', 'nonsense'], says: /--servers.*'nonsense' is invalid.*own, given/ },
+  { words: ['--brokers', '2'], says: /--brokers.*'2' is invalid.*1, 3/ },
+  { words: ['--servers', 'given', '--brokers', '3'], says: /--brokers is for own servers/ },
   { words: ['--servers', 'given', '--data', folder], says: /--data is for own servers/ },
   { words: ['--servers', 'given', '--once'], says: /--once has nothing to post/ },
   { words: ['--servers', 'given'], says: /KAFKA_BOOTSTRAP_SERVERS.*AWS_REGION.*not set/ },

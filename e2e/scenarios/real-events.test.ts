@@ -2,9 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'vitest';
 import { scenarioConfig } from '../src/config.ts';
-import { ROOT } from '../src/pipeline/command.ts';
 import { comeBack } from '../src/proof/come-back.ts';
 import { report } from '../src/report.ts';
+import { ROOT } from '../src/root.ts';
 
 const FILE = join(ROOT, '../shared/data/access-10k.ndjson');
 

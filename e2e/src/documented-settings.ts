@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from './pipeline/command.ts';
 import type { ServiceName } from './pipeline/pipeline.ts';
+import { ROOT } from './root.ts';
 
 /** One row of the page that documents the services' settings. */
 export interface Setting {

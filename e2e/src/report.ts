@@ -1,7 +1,8 @@
 import { appendFileSync, mkdirSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import { ROOT } from './root.ts';
 
-export const RESULTS_FOLDER = fileURLToPath(new URL('../../.results/', import.meta.url));
+export const RESULTS_FOLDER = join(ROOT, '.results/');
 
 /** Says what was measured: on the terminal, and in a file beside the results. */
 export function report(line: string): void {

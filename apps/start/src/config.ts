@@ -20,14 +20,15 @@ export interface Connections {
 const REQUEST_TIMEOUT_MS = 10_000;
 
 /** Own servers ask for no credentials; how given ones are reached is read as the services read it. Throws ConfigError. */
-export function connectionsTo(endpoints: Endpoints, servers: StartOptions['servers']): Connections {
+export function connectionsTo(endpoints: Endpoints, { servers, brokers }: Pick<StartOptions, 'servers' | 'brokers'>): Connections {
   const own = environmentOf(endpoints);
   const environment = servers === 'own' ? { ...process.env, ...own } : process.env;
   const asked = servers === 'own' ? own : process.env;
+  const isSingleBroker = servers === 'own' ? brokers === 1 : process.env.TAILRACE_TOPIC_PROFILE === 'local';
   const { url, username, password, caLocation } = loadConfig(opensearchVariables, asked);
   return {
     environment,
-    profile: servers === 'own' || process.env.TAILRACE_TOPIC_PROFILE === 'local' ? 'local' : 'cluster',
+    profile: isSingleBroker ? 'local' : 'cluster',
     kafka: { clientId: 'tailrace-start', ...loadConfig(kafkaVariables, asked) },
     opensearch: {
       node: url,

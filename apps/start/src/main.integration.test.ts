@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { connectionsTo } from './config.ts';
 
 it('a given Kafka that does not answer is one sentence with its address and the setting', () => {
-  const { environment } = connectionsTo(endpointsFromEnvironment(), 'given');
+  const { environment } = connectionsTo(endpointsFromEnvironment(), { servers: 'given', brokers: 1 });
   const script = fileURLToPath(new URL('../../../scripts/start.mjs', import.meta.url));
   const { status, stderr } = spawnSync(process.execPath, [script, '--servers', 'given'], {
     encoding: 'utf8',

@@ -13,6 +13,7 @@ import { inspectInput } from './input-file.mjs';
  * @property {boolean} once stop when all that was posted has reached every sink, and print the counts
  * @property {string | undefined} dataFolder
  * @property {string | undefined} endpointsFile where the addresses and credentials of what runs are written
+ * @property {1 | 3} brokers how many Kafka brokers of ours; three keep each record three times and go on without one of them
  * @property {'own' | 'given'} servers `own`: Java processes of ours. `given`: the servers that the environment names
  */
 
@@ -39,6 +40,11 @@ const OPTIONS = /** @type {const} */ ({
     type: 'string',
     value: '<file>',
     about: 'write every address and credential of what runs to this new file, as JSON; it goes at the end',
+  },
+  brokers: {
+    type: 'string',
+    value: '<1|3>',
+    about: 'Kafka brokers (default: 1); with 3 each record is kept three times, and one broker may be away',
   },
   servers: { type: 'string', value: '<own|given>', about: 'own Java processes (default), or the servers that the environment names' },
   samples: { type: 'boolean', value: '', about: 'post samples also to given servers' },
@@ -84,9 +90,10 @@ export function parseOptions(argv) {
   const { input, data, endpoints } = given;
   const once = given.once === true;
   const servers = oneOf('servers', given.servers ?? 'own', ['own', 'given']);
+  const brokers = oneOf('brokers', given.brokers ?? '1', ['1', '3']);
   const samples = servers === 'own' || given.samples === true;
   const rate = given.rate === undefined ? undefined : wholeRate(given.rate);
-  refuseWithoutEffect({ rate, input, data, once, servers, samples: given.samples === true });
+  refuseWithoutEffect({ rate, input, data, once, servers, samples: given.samples === true, brokers: given.brokers });
   if (input !== undefined) requireEvents(input);
   if (endpoints !== undefined) requireWritable(endpoints);
   return {
@@ -95,6 +102,7 @@ export function parseOptions(argv) {
     once,
     dataFolder: data,
     endpointsFile: endpoints,
+    brokers: brokers === '1' ? 1 : 3,
     servers,
   };
 }
@@ -105,7 +113,7 @@ export function parseOptions(argv) {
  */
 function read(argv) {
   const { tokens } = parseArgs({ args: [...argv], options: OPTIONS, strict: false, allowPositionals: true, tokens: true });
-  /** @type {{ rate?: string, input?: string, data?: string, endpoints?: string, servers?: string, once?: true, samples?: true, help?: true }} */
+  /** @type {{ rate?: string, input?: string, data?: string, endpoints?: string, brokers?: string, servers?: string, once?: true, samples?: true, help?: true }} */
   const given = {};
   for (const token of tokens) {
     if (token.kind === 'option-terminator') continue;
@@ -123,15 +131,17 @@ function read(argv) {
 
 /**
  * An option that would do nothing is a misunderstanding, and is told.
- * @param {{ rate: number | undefined, input: string | undefined, data: string | undefined, once: boolean, servers: 'own' | 'given', samples: boolean }} given
+ * @param {{ rate: number | undefined, input: string | undefined, data: string | undefined, once: boolean, servers: 'own' | 'given', samples: boolean, brokers: string | undefined }} given
  */
-function refuseWithoutEffect({ rate, input, data, once, servers, samples }) {
+function refuseWithoutEffect({ rate, input, data, once, servers, samples, brokers }) {
   if (rate !== undefined && input !== undefined)
     throw new UsageError('--rate is for samples and --input replaces them: give one of the two.');
   if (samples && input !== undefined) throw new UsageError('--samples asks for samples and --input replaces them: give one of the two.');
   if (samples && servers === 'own') throw new UsageError('--samples is for --servers given: own servers get samples anyway.');
   if (servers === 'given' && data !== undefined)
     throw new UsageError('--data is for own servers: given servers keep their data themselves.');
+  if (servers === 'given' && brokers !== undefined)
+    throw new UsageError('--brokers is for own servers: a given Kafka has the brokers that it has.');
   if (servers === 'given' && once && input === undefined && !samples) {
     throw new UsageError('--once has nothing to post: add --input FILE, or --samples if the given servers may be filled with samples.');
   }

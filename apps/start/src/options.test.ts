@@ -30,6 +30,7 @@ describe('the command line of npm start', () => {
       once: false,
       dataFolder: undefined,
       endpointsFile: undefined,
+      brokers: 1,
       servers: 'own',
     });
   });
@@ -38,6 +39,11 @@ describe('the command line of npm start', () => {
     expect(parseOptions(['--servers', 'given'])).toMatchObject({ rate: 0 });
     expect(parseOptions(['--servers', 'given', '--samples'])).toMatchObject({ rate: 50 });
     expect(wrongUse('--servers', 'given', '--once')).toContain('--once has nothing to post');
+  });
+
+  it('runs one broker, or three', () => {
+    expect(parseOptions(['--brokers', '1'])).toMatchObject({ brokers: 1 });
+    expect(parseOptions(['--brokers', '3'])).toMatchObject({ brokers: 3 });
   });
 
   it('posts a file instead of samples', () => {
@@ -54,6 +60,8 @@ describe('the command line of npm start', () => {
     [['--input', '/'], 'it is not a file'],
     [['--servers', 'docker'], 'Allowed choices are own, given'],
     [['--servers', 'given', '--data', 'x'], '--data is for own servers'],
+    [['--brokers', '2'], "'2' is invalid. Allowed choices are 1, 3"],
+    [['--brokers', 'three'], 'Allowed choices are 1, 3'],
     [['--input', '/dev/null'], 'it is not a file'],
     [['--input', blank], 'it holds no event'],
     [['--endpoints', '/proc/x'], 'can not be written'],
@@ -72,6 +80,8 @@ describe('the command line of npm start', () => {
     [['--samples'], '--samples is for --servers given'],
     [['--servers', 'given', '--samples', '--input', 'x'], '--input replaces them'],
     [['--servers', 'given', '--rate', '5'], 'given servers get none'],
+    [['--servers', 'given', '--brokers', '3'], '--brokers is for own servers'],
+    [['--servers', 'given', '--brokers', '1'], '--brokers is for own servers'],
     [['--once', '--rate', '5'], '--rate is for traffic that goes on'],
   ])('refuses %j: an option without effect is a misunderstanding', (argv, sentence) => {
     expect(wrongUse(...argv)).toContain(sentence);
@@ -80,7 +90,8 @@ describe('the command line of npm start', () => {
   it('its help names every option and the exit codes', () => {
     const shown = parseOptions(['--help']);
     if (!('help' in shown)) throw new Error('no help');
-    for (const name of ['rate', 'input', 'once', 'data', 'endpoints', 'servers', 'samples']) expect(shown.help).toContain(`--${name} `);
+    for (const name of ['rate', 'input', 'once', 'data', 'endpoints', 'brokers', 'servers', 'samples'])
+      expect(shown.help).toContain(`--${name} `);
     expect(shown.help).toContain('1 an event was rejected');
   });
 });

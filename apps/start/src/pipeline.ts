@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { topicsFor } from '@tailrace/events';
+import { type TopicProfile, topicsFor } from '@tailrace/events';
 import { connectAdmin, planTopics } from '@tailrace/kafka-kit';
 import { Failure, type ServerName, type Stack, type StackPlace, startStack, useGivenServers } from '@tailrace/stack';
 import { type Connections, connectionsTo } from './config.ts';
@@ -74,7 +74,7 @@ export async function startPipeline(options: StartOptions, signal: AbortSignal, 
   const serverReady = (name: ServerName, place: StackPlace): void => {
     answering.add(name);
     if (!answering.has('kafka')) return;
-    const connections = connectionsTo(place.endpoints, options.servers);
+    const connections = connectionsTo(place.endpoints, options);
     topics ??= applyTopics(connections, report);
     void topics.then(
       () => startDue(place, connections),
@@ -94,7 +94,7 @@ export async function startPipeline(options: StartOptions, signal: AbortSignal, 
     stack = await startServers(options, starting, report, serverReady);
     // A given Kafka that does not answer must not hold up the stop.
     await Promise.race([topics, rejectedBy(starting)]);
-    return standing(stack, connectionsTo(stack.endpoints, options.servers), services, stopServices);
+    return standing(stack, connectionsTo(stack.endpoints, options), services, stopServices);
   } catch (fault) {
     await stopServices();
     await stack?.stop();
@@ -118,16 +118,21 @@ function startServers(
 ): Promise<Stack> {
   if (options.servers === 'own') {
     const data = options.dataFolder === undefined ? {} : { dataFolder: options.dataFolder };
-    return startStack({ jit: 'throughput', whenServerDies: 'restart', signal, report, serverReady, ...data });
+    return startStack({ jit: 'throughput', brokers: options.brokers, whenServerDies: 'restart', signal, report, serverReady, ...data });
   }
   const stack = useGivenServers();
   for (const name of ['kafka', 'opensearch', 's3proxy'] as const) serverReady(name, stack);
   return Promise.resolve(stack);
 }
 
+const COPIES: Readonly<Record<TopicProfile, string>> = {
+  local: 'topics: one broker, so each record is kept once (local profile)',
+  cluster: 'topics: each record is kept three times, and a post is answered once two have it (cluster profile)',
+};
+
 /** The topics that the services use, made as declared: on one broker by the local profile, which keeps nothing twice. */
 async function applyTopics({ kafka, profile }: Connections, report: (line: string) => void): Promise<void> {
-  if (profile === 'local') report('topics: one broker, so each record is kept once (local profile)');
+  report(COPIES[profile]);
   const admin = await connectAdmin(kafka);
   try {
     const specs = topicsFor(profile).filter(({ state }) => state === 'active');

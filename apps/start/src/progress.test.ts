@@ -23,7 +23,7 @@ it('servers that take a connection and say nothing hold up neither a look nor th
   const endpoints = { kafkaBootstrapServers: address, opensearchUrl: url, s3 };
   const reader = new ProgressReader({
     stack: { endpoints },
-    connections: connectionsTo(endpoints, 'own'),
+    connections: connectionsTo(endpoints, { servers: 'own', brokers: 1 }),
     service: () => ({ pid: 1, url: () => url }),
   } as unknown as Pipeline);
   const begunMs = performance.now();

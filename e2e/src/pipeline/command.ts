@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { environmentWith } from '../config.ts';
 import { until } from '../machine/until.ts';
-
-export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+import { ROOT } from '../root.ts';
 
 export interface CommandOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>;

@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { KafkaSettings } from '@tailrace/kafka-kit';
 import type { LakeLayout, S3Store } from '@tailrace/lake';
 
-/** What `npm start -- --endpoints FILE` writes, as far as it is read here. */
-export interface Endpoints {
-  readonly gateway: string;
+/** Where the servers answer. */
+export interface ServerEndpoints {
   readonly kafkaBootstrapServers: string;
   readonly opensearchUrl: string;
   readonly s3: {
@@ -14,6 +13,11 @@ export interface Endpoints {
     readonly secretAccessKey: string;
     readonly bucket: string;
   };
+}
+
+/** What `npm start -- --endpoints FILE` writes, as far as it is read here. */
+export interface Endpoints extends ServerEndpoints {
+  readonly gateway: string;
   /** Where logs, spools and (without --data) all data lie. */
   readonly folder: string;
 }
@@ -32,11 +36,11 @@ export function readEndpoints(file: string): Endpoints | undefined {
   }
 }
 
-export function kafkaSettings({ kafkaBootstrapServers }: Endpoints): KafkaSettings {
+export function kafkaSettings({ kafkaBootstrapServers }: Pick<ServerEndpoints, 'kafkaBootstrapServers'>): KafkaSettings {
   return { clientId: 'tailrace-e2e', bootstrapServers: kafkaBootstrapServers, securityProtocol: 'plaintext' };
 }
 
-export function s3Settings({ s3 }: Endpoints): S3Settings {
+export function s3Settings({ s3 }: Pick<ServerEndpoints, 's3'>): S3Settings {
   const { endpointUrl: endpoint, region, bucket, accessKeyId, secretAccessKey } = s3;
   return { endpoint, region, bucket, accessKeyId, secretAccessKey };
 }

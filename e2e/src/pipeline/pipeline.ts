@@ -10,6 +10,9 @@ import { type Endpoints, readEndpoints } from './endpoints.ts';
 
 export type ServiceName = 'ingest-gateway' | 'indexer' | 'archiver';
 export type ServerName = 'kafka' | 'opensearch' | 's3proxy';
+/** Each of three brokers is a process of its own. */
+export type BrokerName = 'kafka-1' | 'kafka-2' | 'kafka-3';
+export type ProcessName = ServiceName | ServerName | BrokerName;
 export const SERVICES: readonly ServiceName[] = ['ingest-gateway', 'indexer', 'archiver'];
 export const SERVERS: readonly ServerName[] = ['kafka', 'opensearch', 's3proxy'];
 
@@ -73,19 +76,19 @@ export class Pipeline {
   }
 
   /** The process of a server or a service: a child of the starter. Undefined while it is down. */
-  find(name: ServiceName | ServerName): ProcessRow | undefined {
+  find(name: ProcessName): ProcessRow | undefined {
     const starter = this.starter()?.pid;
     return this.processes().find(({ parentPid, command }) => parentPid === starter && isProcessOf(name, command));
   }
 
-  pid(name: ServiceName | ServerName): number {
+  pid(name: ProcessName): number {
     const found = this.find(name);
     if (found === undefined) throw new Error(`no process of ${name} is there`);
     return found.pid;
   }
 
   /** Waits for a process of that name other than `before`. */
-  async restarted(name: ServiceName | ServerName, before: number, limitMs: number): Promise<number> {
+  async restarted(name: ProcessName, before: number, limitMs: number): Promise<number> {
     return await until(`a new process of ${name}`, limitMs, () => {
       const pid = this.find(name)?.pid;
       return pid !== undefined && pid !== before ? pid : undefined;
@@ -155,7 +158,10 @@ function commandLine(launch: Launch, args: readonly string[]): [string, ...strin
   }
 }
 
-function isProcessOf(name: ServiceName | ServerName, command: readonly string[]): boolean {
+function isProcessOf(name: ProcessName, command: readonly string[]): boolean {
   const launcher = command.indexOf('Launcher');
-  return launcher >= 0 ? command[launcher + 1] === name : command[1]?.endsWith(`/apps/${name}/dist/main.js`) === true;
+  // Behind the launcher: what it starts, and the settings file, which is named like the process.
+  return launcher >= 0
+    ? command[launcher + 2]?.endsWith(`/${name}.properties`) === true
+    : command[1]?.endsWith(`/apps/${name}/dist/main.js`) === true;
 }

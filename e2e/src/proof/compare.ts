@@ -1,4 +1,5 @@
 import type { Fates } from '../traffic/fates.ts';
+import { Findings } from './findings.ts';
 import type { IndexedDocument } from './index-documents.ts';
 import type { LogContent } from './kafka-log.ts';
 import type { LakeRow } from './lake-rows.ts';
@@ -9,26 +10,6 @@ export interface Sources {
   readonly log: LogContent;
   readonly documents: readonly IndexedDocument[];
   readonly rows: readonly LakeRow[];
-}
-
-/** How many examples of one kind of finding are told. */
-const EXAMPLES = 5;
-
-/** Collects what is wrong, by kind: one loss and ten thousand losses are read differently. */
-class Findings {
-  readonly #byKind = new Map<string, string[]>();
-
-  add(kind: string, what: string | number): void {
-    const told = this.#byKind.get(kind) ?? [];
-    told.push(String(what));
-    this.#byKind.set(kind, told);
-  }
-
-  get lines(): string[] {
-    return [...this.#byKind].map(
-      ([kind, all]) => `${all.length} ${kind}: ${all.slice(0, EXAMPLES).join(', ')}${all.length > EXAMPLES ? ', …' : ''}`,
-    );
-  }
 }
 
 /**

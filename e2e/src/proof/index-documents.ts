@@ -40,23 +40,38 @@ export async function countDocuments(opensearchUrl: string, alias: string): Prom
   return (await ask<{ count: number }>(`${opensearchUrl}/${alias}/_count?ignore_unavailable=true`, 'GET')).count;
 }
 
-/** Every document behind the alias. A document whose id and coordinates differ throws: its place would be a guess. */
+/** Every document behind the alias. */
 export async function readDocuments(opensearchUrl: string, alias: string): Promise<IndexedDocument[]> {
-  await ask(`${opensearchUrl}/${alias}/_refresh`, 'POST');
-  const query = { size: PAGE, sort: ['_doc'], _source: ['incarnation', 'partition', 'offset', 'attributes.n'] };
-  let page = await ask<Page>(`${opensearchUrl}/${alias}/_search?scroll=2m`, 'POST', query);
   const documents: IndexedDocument[] = [];
-  while (page.hits.hits.length > 0) {
-    documents.push(...page.hits.hits.map(documentOf));
-    page = await ask<Page>(`${opensearchUrl}/_search/scroll`, 'POST', { scroll: '2m', scroll_id: page._scroll_id });
-  }
-  await ask(`${opensearchUrl}/_search/scroll`, 'DELETE', { scroll_id: [page._scroll_id] });
+  await walkDocuments(opensearchUrl, alias, ({ incarnation, partition, offset, number }) => {
+    documents.push({ place: placeOf(incarnation, partition, offset), number });
+  });
   return documents;
 }
 
-function documentOf({ _id, _source: { incarnation, partition, offset, attributes } }: Hit): IndexedDocument {
+/** A document's place, and the number that its event carries; -1 without one. */
+export interface DocumentPlace {
+  readonly incarnation: string;
+  readonly partition: number;
+  readonly offset: number;
+  readonly number: number;
+}
+
+/** Shows every document behind the alias, page by page. A document whose id and coordinates differ throws: its place would be a guess. */
+export async function walkDocuments(opensearchUrl: string, alias: string, visit: (document: DocumentPlace) => void): Promise<void> {
+  await ask(`${opensearchUrl}/${alias}/_refresh`, 'POST');
+  const query = { size: PAGE, sort: ['_doc'], _source: ['incarnation', 'partition', 'offset', 'attributes.n'] };
+  let page = await ask<Page>(`${opensearchUrl}/${alias}/_search?scroll=2m`, 'POST', query);
+  while (page.hits.hits.length > 0) {
+    for (const hit of page.hits.hits) visit(documentOf(hit));
+    page = await ask<Page>(`${opensearchUrl}/_search/scroll`, 'POST', { scroll: '2m', scroll_id: page._scroll_id });
+  }
+  await ask(`${opensearchUrl}/_search/scroll`, 'DELETE', { scroll_id: [page._scroll_id] });
+}
+
+function documentOf({ _id, _source: { incarnation, partition, offset, attributes } }: Hit): DocumentPlace {
   const id = parseRecordId(_id);
   if (id === undefined || id.incarnation !== incarnation || id.partition !== partition || id.offset !== offset)
     throw new Error(`the document ${_id} says that it is ${incarnation}, partition ${partition}, offset ${offset}`);
-  return { place: placeOf(incarnation, partition, offset), number: attributes?.n ?? -1 };
+  return { incarnation, partition, offset, number: attributes?.n ?? -1 };
 }

@@ -3,7 +3,8 @@ export { ContractError, type ContractMode, checkTopics } from './admin/topic-con
 export { type ActualTopic, describeChange, describeDone, planTopics, type TopicChange, type TopicSpec } from './admin/topic-plan.ts';
 export type { BrokerConsumer, ClientLogLine, CommitResult, PartitionFacts, Position } from './broker/broker-consumer.ts';
 export { BrokerError } from './broker/broker-consumer.ts';
-export { createNativeConsumer, type GroupMembership, type GroupProtocol } from './broker/native-consumer.ts';
+export type { GroupMembership, GroupProtocol } from './broker/membership.ts';
+export { createNativeConsumer } from './broker/native-consumer.ts';
 export { incarnationOf, TopicIdentity } from './broker/topic-identity.ts';
 export type { BatchLimits } from './consume/batcher.ts';
 export type { Batch, CloseReason, Gap, Lane, Outcome, Sink } from './consume/contract.ts';

@@ -1,19 +1,22 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { environmentOf, processEnvironment } from './config.ts';
+import type { BrokerCount } from './instances.ts';
 import { type Stack, startStack } from './stack.ts';
 import { describeFailure, exitCodeOf, Failure } from './toolchain/failure.mjs';
 import { runGuarded } from './toolchain/processes.mjs';
 
 // Not --env-file: Node takes an option of that name for itself, even behind the script's name.
-const USAGE = `Usage: node packages/stack/dist/cli.js [--write-env FILE] [--data DIR] -- COMMAND [ARG...]
+const USAGE = `Usage: node packages/stack/dist/cli.js [--brokers 1|3] [--write-env FILE] [--data DIR] -- COMMAND [ARG...]
 Starts Kafka, OpenSearch and an S3 server, runs COMMAND with their endpoints in its environment, stops them, and exits as COMMAND did.
+  --brokers 1|3    how many Kafka brokers (default: 1)
   --write-env FILE  writes the endpoints as KEY=VALUE lines once all servers answer
   --data DIR       keeps the data in DIR; without it the data is removed at the end`;
 
 interface Arguments {
   readonly envFile: string | undefined;
   readonly dataFolder: string | undefined;
+  readonly brokers: BrokerCount;
   readonly command: string;
   readonly commandArgs: readonly string[];
 }
@@ -24,12 +27,13 @@ function parse(argv: readonly string[]): Arguments {
   if (split < 0) throw new Error('no command was given: put it behind `--`');
   const { values } = parseArgs({
     args: argv.slice(0, split),
-    options: { 'write-env': { type: 'string' }, data: { type: 'string' } },
+    options: { brokers: { type: 'string', default: '1' }, 'write-env': { type: 'string' }, data: { type: 'string' } },
     strict: true,
   });
   const [command, ...commandArgs] = argv.slice(split + 1);
   if (command === undefined) throw new Error('no command was given behind `--`');
-  return { envFile: values['write-env'], dataFolder: values.data, command, commandArgs };
+  if (values.brokers !== '1' && values.brokers !== '3') throw new Error(`--brokers is "${values.brokers}": give 1 or 3`);
+  return { envFile: values['write-env'], dataFolder: values.data, brokers: values.brokers === '1' ? 1 : 3, command, commandArgs };
 }
 
 function writeEnvFile(file: string, environment: Readonly<Record<string, string>>): void {
@@ -42,6 +46,7 @@ function writeEnvFile(file: string, environment: Readonly<Record<string, string>
 async function runWithStack(args: Arguments, signal: AbortSignal): Promise<number> {
   const stack: Stack = await startStack({
     jit: 'fast-start',
+    brokers: args.brokers,
     signal,
     report: (line) => process.stderr.write(`stack: ${line}\n`),
     ...(args.dataFolder === undefined ? {} : { dataFolder: args.dataFolder }),
@@ -49,7 +54,8 @@ async function runWithStack(args: Arguments, signal: AbortSignal): Promise<numbe
   const serverFailed = new AbortController();
   void stack.failed.then((failure) => serverFailed.abort(failure));
   try {
-    const endpoints = environmentOf(stack.endpoints);
+    // Topics have to fit the brokers: three copies on one broker can not be made.
+    const endpoints = { ...environmentOf(stack.endpoints), TAILRACE_TOPIC_PROFILE: args.brokers === 1 ? 'local' : 'cluster' };
     if (args.envFile !== undefined) writeEnvFile(args.envFile, endpoints);
     return await runGuarded(args.command, args.commandArgs, {
       env: { ...processEnvironment(), ...endpoints },

@@ -93,3 +93,23 @@ test('data of a newer OpenSearch is refused, data of an older one is taken over'
   await makeFolders(data, 3).lifeline.release(5_000);
   expect(() => makeFolders(data, 2)).toThrow(/was written by OpenSearch 3, which version 2 can not read/);
 });
+
+test('brokers that keep their data agree on the cluster that they are of, at each start', async () => {
+  const data = join(base, 'data');
+  const first = makeFolders(data, 3, 3);
+  expect(['kafka-1', 'kafka-2', 'kafka-3'].map((name) => existsSync(join(data, name)))).toEqual([true, true, true]);
+  await first.lifeline.release(5_000);
+  const second = makeFolders(data, 3, 3);
+  expect(second.clusterId).toBe(first.clusterId);
+  expect(first.clusterId).toMatch(/^[0-9A-Za-z_][0-9A-Za-z_-]{21}$/);
+  await second.lifeline.release(5_000);
+});
+
+test.each([
+  [1, 3, 'was written by one broker: use --brokers 1, or name another folder.'],
+  [3, 1, 'was written by three brokers: use --brokers 3, or name another folder.'],
+] as const)('data of %i brokers is refused to %i: they would not find it', async (wrote, asked, sentence) => {
+  const data = join(base, 'data');
+  await makeFolders(data, 3, wrote).lifeline.release(5_000);
+  expect(() => makeFolders(data, 3, asked)).toThrow(sentence);
+});

@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { type BrokerCount, brokerNames } from './instances.ts';
 import { type Lifeline, startJanitor } from './lifeline.ts';
 import {
   checkDataFolder,
@@ -21,13 +23,15 @@ export interface Folders {
   /** Holds what is never kept: settings, unpacked libraries. Removed by the janitor. */
   readonly scratch: string;
   readonly logs: string;
+  /** Kafka's name for the cluster whose data lies here: its brokers must agree on it. */
+  readonly clusterId: string;
   readonly lifeline: Lifeline;
 }
 
 /** Makes the folders of a stack and the janitor that removes them. @throws Failure when they can not be used, with the reason. */
-export function makeFolders(dataFolder: string | undefined, openSearch: 2 | 3): Folders {
+export function makeFolders(dataFolder: string | undefined, openSearch: 2 | 3, brokers: BrokerCount = 1): Folders {
   const kept = dataFolder === undefined ? undefined : resolve(dataFolder);
-  if (kept !== undefined) checkDataFolder(kept);
+  if (kept !== undefined) checkDataFolder(kept, brokers);
   const scratch = makeScratchFolder();
   const lockFile = kept === undefined ? undefined : lockFileOf(kept);
   const lifeline = startJanitor(scratch, lockFile);
@@ -42,17 +46,27 @@ export function makeFolders(dataFolder: string | undefined, openSearch: 2 | 3): 
       logs,
       join(scratch, 'settings'),
       join(scratch, 'tmp'),
-      join(data, 'kafka'),
+      ...brokerNames(brokers).map((name) => join(data, name)),
       join(data, 'opensearch'),
       join(data, 's3'),
     ]) {
       makeFolder(folder);
     }
-    return { data, scratch, logs, lifeline };
+    return { data, scratch, logs, clusterId: clusterIdIn(data), lifeline };
   } catch (failed) {
     void lifeline.release(0);
     throw kept === undefined || failed instanceof Failure ? failed : unusableFailure(kept, failed);
   }
+}
+
+/** Kept, and not only written into each broker's data: a start that was killed early may have left some of them without any. */
+function clusterIdIn(data: string): string {
+  const file = join(data, 'kafka-cluster-id');
+  if (existsSync(file)) return readFileSync(file, 'utf8').trim();
+  // A UUID in base64url, as Kafka writes it. Its command line takes none that begins with a dash.
+  const id = randomBytes(16).toString('base64url').replace(/^-/, 'A');
+  writeFileSync(file, `${id}\n`);
+  return id;
 }
 
 /** A new folder among the system's temporary ones. @throws Failure when there can be none */

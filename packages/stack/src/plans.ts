@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { type Endpoints, processEnvironment } from './config.ts';
 import type { Folders } from './folders.ts';
+import { type BrokerCount, brokerNames, type InstanceName } from './instances.ts';
 import { freePorts } from './ports.ts';
 import { kafkaAnswers, openSearchAnswers, s3Answers } from './readiness.ts';
 import type { ServerPlan } from './server.ts';
-import { type Jit, type JvmSite, kafkaSettings, openSearchSettings, s3ProxySettings } from './settings.ts';
+import { type Jit, type JvmSite, type KafkaNode, kafkaSettings, openSearchSettings, s3ProxySettings } from './settings.ts';
 import type { ServerName, Toolchain } from './toolchain/servers.mjs';
 
 const REGION = 'us-east-1';
@@ -15,7 +16,7 @@ export interface PlanOptions {
   readonly toolchain: Toolchain;
   readonly folders: Folders;
   readonly jit: Jit;
-  readonly brokers: 1;
+  readonly brokers: BrokerCount;
   readonly archiveOf: (name: ServerName) => JvmSite['archive'];
 }
 
@@ -26,9 +27,14 @@ export interface StackPlan {
 
 /** Chooses ports and a secret, and says for each server how it is started and when it is ready. */
 export async function planServers({ toolchain, folders, jit, brokers, archiveOf }: PlanOptions): Promise<StackPlan> {
-  const [kafkaPort = 0, controllerPort = 0, openSearchPort = 0, transportPort = 0, s3Port = 0] = await freePorts(5);
+  const names = brokerNames(brokers);
+  const [openSearchPort = 0, transportPort = 0, s3Port = 0, ...kafkaPorts] = await freePorts(3 + 2 * names.length);
+  const nodes = names.map((name, i) => {
+    const [port = 0, controllerPort = 0] = kafkaPorts.slice(2 * i);
+    return { name, nodeId: i + 1, port, controllerPort } satisfies KafkaNode & { name: InstanceName };
+  });
   const endpoints: Endpoints = {
-    kafkaBootstrapServers: `127.0.0.1:${kafkaPort}`,
+    kafkaBootstrapServers: nodes.map(({ port }) => `127.0.0.1:${port}`).join(','),
     opensearchUrl: `http://127.0.0.1:${openSearchPort}`,
     s3: {
       endpointUrl: `http://127.0.0.1:${s3Port}`,
@@ -38,17 +44,18 @@ export async function planServers({ toolchain, folders, jit, brokers, archiveOf 
       bucket: BUCKET,
     },
   };
-  const plan = (name: ServerName, settings: Record<string, string>, answers: () => Promise<void>): ServerPlan => ({
+  const plan = (server: ServerName, name: InstanceName, settings: Record<string, string>, answers: () => Promise<void>): ServerPlan => ({
     name,
     javaHome: toolchain.jdk.home,
-    classPath: toolchain.classPaths[name],
+    classPath: toolchain.classPaths[server],
     jvm: {
-      server: name,
+      server,
+      name,
       javaMajor: toolchain.jdk.major,
       jit,
       temporaryFolder: join(folders.scratch, 'tmp'),
       logFolder: folders.logs,
-      archive: archiveOf(name),
+      archive: archiveOf(server),
     },
     settings,
     settingsFile: join(folders.scratch, 'settings', `${name}.properties`),
@@ -60,7 +67,6 @@ export async function planServers({ toolchain, folders, jit, brokers, archiveOf 
     lifeline: folders.lifeline.stream,
     answers,
   });
-  const kafka = kafkaSettings({ nodeId: 1, port: kafkaPort, controllerPort, dataFolder: join(folders.data, 'kafka') });
   const openSearch = openSearchSettings({
     port: openSearchPort,
     transportPort,
@@ -72,9 +78,12 @@ export async function planServers({ toolchain, folders, jit, brokers, archiveOf 
   return {
     endpoints,
     servers: [
-      plan('kafka', kafka, () => kafkaAnswers(kafkaPort, brokers)),
-      plan('opensearch', openSearch, () => openSearchAnswers(endpoints.opensearchUrl)),
-      plan('s3proxy', s3, () => s3Answers(endpoints.s3)),
+      ...nodes.map((node) => {
+        const settings = kafkaSettings({ ...node, nodes, clusterId: folders.clusterId, dataFolder: join(folders.data, node.name) });
+        return plan('kafka', node.name, settings, () => kafkaAnswers(node.port, node.nodeId));
+      }),
+      plan('opensearch', 'opensearch', openSearch, () => openSearchAnswers(endpoints.opensearchUrl)),
+      plan('s3proxy', 's3proxy', s3, () => s3Answers(endpoints.s3)),
     ],
   };
 }

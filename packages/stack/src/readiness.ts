@@ -5,7 +5,8 @@ const REQUEST_TIMEOUT_MS = 2_000;
 
 /** What a metadata answer says about the cluster. */
 export interface KafkaMetadata {
-  readonly brokers: number;
+  /** The node ids of the brokers that serve. */
+  readonly brokers: readonly number[];
   /** -1 without a controller. */
   readonly controllerId: number;
 }
@@ -41,10 +42,12 @@ export function kafkaMetadata(port: number): Promise<KafkaMetadata> {
 
 function parseMetadata(answer: Buffer): KafkaMetadata {
   let at = 8; // size, correlation id
-  const brokers = answer.readInt32BE(at);
+  const count = answer.readInt32BE(at);
   at += 4;
-  for (let i = 0; i < brokers; i++) {
-    at += 4; // node id
+  const brokers: number[] = [];
+  for (let i = 0; i < count; i++) {
+    brokers.push(answer.readInt32BE(at));
+    at += 4;
     at += 2 + answer.readInt16BE(at); // host
     at += 4; // port
     at += 2 + Math.max(0, answer.readInt16BE(at)); // rack, length -1 when null
@@ -52,11 +55,11 @@ function parseMetadata(answer: Buffer): KafkaMetadata {
   return { brokers, controllerId: answer.readInt32BE(at) };
 }
 
-/** Passes when every broker is registered and a controller is elected. */
-export async function kafkaAnswers(port: number, brokers: number): Promise<void> {
-  const metadata = await kafkaMetadata(port);
-  if (metadata.brokers < brokers || metadata.controllerId < 0) {
-    throw new Error(`${metadata.brokers} of ${brokers} brokers registered, controller ${metadata.controllerId}`);
+/** Passes when a broker stands in its own list and a controller is elected. Others may be away: that is no fault of this one. */
+export async function kafkaAnswers(port: number, nodeId: number): Promise<void> {
+  const { brokers, controllerId } = await kafkaMetadata(port);
+  if (!brokers.includes(nodeId) || controllerId < 0) {
+    throw new Error(`registered are the brokers ${brokers.join(', ') || 'none'}, controller ${controllerId}`);
   }
 }
 

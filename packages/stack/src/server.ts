@@ -3,6 +3,7 @@ import { closeSync, copyFileSync, existsSync, openSync, writeFileSync } from 'no
 import { dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { InstanceName } from './instances.ts';
 import { type JvmSite, jvmFlags, propertiesFile } from './settings.ts';
 import { Failure } from './toolchain/failure.mjs';
 import { makeFolder } from './toolchain/make-folder.mjs';
@@ -16,10 +17,17 @@ const STOP_TIMEOUT_MS = 10_000;
 const TRAINING_STOP_TIMEOUT_MS = 130_000;
 
 /** What a person calls the server. */
-const TITLES: Record<ServerName, string> = { kafka: 'Kafka', opensearch: 'OpenSearch', s3proxy: 'The S3 server (s3proxy)' };
+const TITLES: Record<InstanceName, string> = {
+  kafka: 'Kafka',
+  'kafka-1': 'The first Kafka broker (kafka-1)',
+  'kafka-2': 'The second Kafka broker (kafka-2)',
+  'kafka-3': 'The third Kafka broker (kafka-3)',
+  opensearch: 'OpenSearch',
+  s3proxy: 'The S3 server (s3proxy)',
+};
 
 export interface ServerPlan {
-  readonly name: ServerName;
+  readonly name: InstanceName;
   readonly javaHome: string;
   readonly classPath: string;
   readonly jvm: JvmSite;
@@ -45,8 +53,13 @@ export class Server {
     this.#plan = plan;
   }
 
-  get name(): ServerName {
+  get name(): InstanceName {
     return this.#plan.name;
+  }
+
+  /** What it is one of. */
+  get server(): ServerName {
+    return this.#plan.jvm.server;
   }
 
   get logFile(): string {
@@ -73,7 +86,7 @@ export class Server {
     // Readable by us alone: the S3 server's holds its secret.
     writeFileSync(plan.settingsFile, propertiesFile(plan.settings), { mode: 0o600 });
     const log = openSync(plan.logFile, 'a');
-    const child = spawn(join(plan.javaHome, 'bin', 'java'), [...jvmFlags(plan.jvm), 'Launcher', plan.name, plan.settingsFile], {
+    const child = spawn(join(plan.javaHome, 'bin', 'java'), [...jvmFlags(plan.jvm), 'Launcher', plan.jvm.server, plan.settingsFile], {
       cwd: plan.workFolder,
       env: { ...plan.environment, CLASSPATH: plan.classPath },
       // A session of its own: Ctrl-C in a terminal must not end the servers before the services have flushed into them.

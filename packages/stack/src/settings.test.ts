@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type JvmSite, jvmFlags, kafkaSettings, openSearchSettings, propertiesFile, s3ProxySettings } from './settings.ts';
+import { type JvmSite, jvmFlags, type KafkaSite, kafkaSettings, openSearchSettings, propertiesFile, s3ProxySettings } from './settings.ts';
 
 /** What `java.util.Properties.load` makes of a file of single-line entries. */
 function load(file: string): Record<string, string> {
@@ -32,14 +32,31 @@ describe('a properties file', () => {
   });
 });
 
+/** The first of as many nodes as there are ports. */
+function kafkaSite(...ports: readonly number[]): KafkaSite {
+  const nodes = ports.map((port, i) => ({ nodeId: i + 1, port, controllerPort: port * 2 }));
+  const [first = { nodeId: 1, port: 0, controllerPort: 0 }] = nodes;
+  return { ...first, nodes, clusterId: 'c', dataFolder: '/d' };
+}
+
 test('Kafka announces the address on which it listens, creates nothing by itself, and keeps one copy of its own topics', () => {
-  const settings = kafkaSettings({ nodeId: 1, port: 1111, controllerPort: 2222, dataFolder: '/d' });
+  const settings = kafkaSettings(kafkaSite(1111));
   expect(settings.listeners).toContain(settings['advertised.listeners']);
   expect(settings).toMatchObject({
     'controller.quorum.voters': '1@127.0.0.1:2222',
     'auto.create.topics.enable': 'false',
     'offsets.topic.replication.factor': '1',
     'group.consumer.min.session.timeout.ms': '6000',
+  });
+});
+
+test('three brokers know each other, keep everything three times, and go on with two', () => {
+  expect(kafkaSettings(kafkaSite(1111, 3333, 5555))).toMatchObject({
+    'controller.quorum.voters': '1@127.0.0.1:2222,2@127.0.0.1:6666,3@127.0.0.1:11110',
+    'offsets.topic.replication.factor': '3',
+    'transaction.state.log.replication.factor': '3',
+    'transaction.state.log.min.isr': '2',
+    'min.insync.replicas': '2',
   });
 });
 
@@ -50,7 +67,7 @@ test('OpenSearch counts reserved instead of used memory, and free bytes instead 
 });
 
 test('every server listens on loopback only', () => {
-  const kafka = kafkaSettings({ nodeId: 1, port: 1, controllerPort: 2, dataFolder: '/d' });
+  const kafka = kafkaSettings(kafkaSite(1));
   const openSearch = openSearchSettings({ port: 1, transportPort: 2, homeFolder: '/h', dataFolder: '/d', logFolder: '/l' });
   const s3 = s3ProxySettings({ port: 1, dataFolder: '/d', accessKeyId: 'i', secretAccessKey: 's' });
   expect(kafka.listeners).toMatch(/^PLAINTEXT:\/\/127\.0\.0\.1:1,CONTROLLER:\/\/127\.0\.0\.1:2$/);
@@ -59,7 +76,15 @@ test('every server listens on loopback only', () => {
 });
 
 describe('the flags of a JVM', () => {
-  const site: JvmSite = { server: 'kafka', javaMajor: 25, jit: 'fast-start', temporaryFolder: '/t', logFolder: '/l', archive: undefined };
+  const site: JvmSite = {
+    server: 'kafka',
+    name: 'kafka-2',
+    javaMajor: 25,
+    jit: 'fast-start',
+    temporaryFolder: '/t',
+    logFolder: '/l',
+    archive: undefined,
+  };
 
   test.each([
     ['kafka', 'fast-start', true],

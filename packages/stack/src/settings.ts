@@ -1,37 +1,51 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { InstanceName } from './instances.ts';
 import type { ServerName } from './toolchain/servers.mjs';
 
 /** `fast-start` compiles less (tests); `throughput` lets the JIT compile hot code fully (`npm start`, benches). */
 export type Jit = 'fast-start' | 'throughput';
 
-export interface KafkaSite {
+/** A broker that is a controller as well. */
+export interface KafkaNode {
   readonly nodeId: number;
   readonly port: number;
   readonly controllerPort: number;
+}
+
+export interface KafkaSite extends KafkaNode {
+  /** Every node of the cluster, this one included. */
+  readonly nodes: readonly KafkaNode[];
+  readonly clusterId: string;
   readonly dataFolder: string;
 }
 
-/** One broker that is its own controller. Replicated internal topics get one copy: a single broker can keep no more. */
+/** One of one or three nodes. Kafka's own topics are kept as often as there are nodes, and three nodes go on without one of them. */
 export function kafkaSettings(site: KafkaSite): Record<string, string> {
+  const copies = String(site.nodes.length);
+  const copiesInSync = String(Math.ceil(site.nodes.length / 2));
   return {
     'process.roles': 'broker,controller',
     'node.id': String(site.nodeId),
     // The static list of voters: a dynamic one would be written into the log with its port, which is another one at the next start.
-    'controller.quorum.voters': `${site.nodeId}@127.0.0.1:${site.controllerPort}`,
+    'controller.quorum.voters': site.nodes.map(({ nodeId, controllerPort }) => `${nodeId}@127.0.0.1:${controllerPort}`).join(','),
     listeners: `PLAINTEXT://127.0.0.1:${site.port},CONTROLLER://127.0.0.1:${site.controllerPort}`,
     'advertised.listeners': `PLAINTEXT://127.0.0.1:${site.port}`,
     'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
     'controller.listener.names': 'CONTROLLER',
     'inter.broker.listener.name': 'PLAINTEXT',
     'log.dirs': site.dataFolder,
+    // Read by the launcher, when it formats a new data folder.
+    'tailrace.cluster.id': site.clusterId,
     'offsets.topic.num.partitions': '4',
-    'offsets.topic.replication.factor': '1',
+    'offsets.topic.replication.factor': copies,
     'transaction.state.log.num.partitions': '4',
-    'transaction.state.log.replication.factor': '1',
-    'transaction.state.log.min.isr': '1',
-    'share.coordinator.state.topic.replication.factor': '1',
-    'share.coordinator.state.topic.min.isr': '1',
+    'transaction.state.log.replication.factor': copies,
+    'transaction.state.log.min.isr': copiesInSync,
+    'share.coordinator.state.topic.replication.factor': copies,
+    'share.coordinator.state.topic.min.isr': copiesInSync,
+    // Kafka's own offsets topic takes the broker's default.
+    'min.insync.replicas': copiesInSync,
     'auto.create.topics.enable': 'false',
     'group.initial.rebalance.delay.ms': '0',
     'log.retention.check.interval.ms': '5000',
@@ -112,6 +126,7 @@ export function propertiesFile(settings: Readonly<Record<string, string>>): stri
 
 export interface JvmSite {
   readonly server: ServerName;
+  readonly name: InstanceName;
   readonly javaMajor: number;
   readonly jit: Jit;
   /** For files that the JVM and its libraries unpack: they would stay in the system's temporary folder after a kill. */
@@ -145,7 +160,7 @@ export function jvmFlags(site: JvmSite): string[] {
     ...(firstCompilerOnly ? ['-XX:TieredStopAtLevel=1'] : []),
     '-XX:-UsePerfData',
     '-XX:+ExitOnOutOfMemoryError',
-    `-XX:ErrorFile=${join(site.logFolder, `${site.server}-crash.log`)}`,
+    `-XX:ErrorFile=${join(site.logFolder, `${site.name}-crash.log`)}`,
     `-Djava.io.tmpdir=${site.temporaryFolder}`,
     // JNA ignores the line above and would unpack into the user's cache folder.
     `-Djna.tmpdir=${site.temporaryFolder}`,

@@ -67,7 +67,7 @@ describe('a stack', () => {
   });
 
   test('Kafka answers with one broker that is its own controller', async () => {
-    expect(await kafkaMetadata(kafkaPort(stack.endpoints))).toEqual({ brokers: 1, controllerId: 1 });
+    expect(await kafkaMetadata(kafkaPort(stack.endpoints))).toEqual({ brokers: [1], controllerId: 1 });
   });
 
   test('OpenSearch keeps a document and finds it', async () => {
@@ -109,7 +109,7 @@ describe('a stack', () => {
 
   test('Kafka comes back after a kill', async () => {
     await stack.restart('kafka', 'kill');
-    expect(await kafkaMetadata(kafkaPort(stack.endpoints))).toEqual({ brokers: 1, controllerId: 1 });
+    expect(await kafkaMetadata(kafkaPort(stack.endpoints))).toEqual({ brokers: [1], controllerId: 1 });
   });
 
   test('is gone when it has stopped: processes, ports, folder', async () => {
@@ -186,7 +186,7 @@ describe('a data folder', () => {
     const object = await s3Client(second.endpoints).send(new GetObjectCommand({ Bucket: endpoints.s3.bucket, Key: 'kept' }));
     expect(await object.Body?.transformToString()).toBe('kept');
     expect((await fetch(`${second.endpoints.opensearchUrl}/kept/_doc/1`)).status).toBe(200);
-    expect((await kafkaMetadata(kafkaPort(second.endpoints))).brokers).toBe(1);
+    expect((await kafkaMetadata(kafkaPort(second.endpoints))).brokers).toEqual([1]);
     await second.stop();
     expect(existsSync(join(data, 's3'))).toBe(true);
   });

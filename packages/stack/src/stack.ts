@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { type Endpoints, processEnvironment } from './config.ts';
 import { type Folders, makeFolders } from './folders.ts';
+import type { BrokerCount, InstanceName } from './instances.ts';
 import { planServers } from './plans.ts';
 import { Server } from './server.ts';
 import type { Jit } from './settings.ts';
@@ -15,14 +16,15 @@ export interface StackOptions {
   /** Keeps the data here; without it everything lies in a temporary folder that is removed. */
   readonly dataFolder?: string;
   readonly jit: Jit;
-  readonly brokers?: 1;
+  /** One by default. Three are named `kafka-1` to `kafka-3`, and any two of them go on without the third. */
+  readonly brokers?: BrokerCount;
   /** `end` (the default) ends the whole stack when a server dies, `restart` starts that server again with its data and port. */
   readonly whenServerDies?: 'end' | 'restart';
   /** Ends a start that is under way; a stack that stands is ended by `stop`. */
   readonly signal?: AbortSignal;
   /** Told what happens, in lines for people. */
   readonly report?: (line: string) => void;
-  /** Told as soon as one server answers: services need not wait for the slowest one. */
+  /** Told as soon as a server answers, of Kafka with all its brokers: services need not wait for the slowest one. */
   readonly serverReady?: (name: ServerName, place: StackPlace) => void;
 }
 
@@ -30,7 +32,7 @@ export interface StackOptions {
 export type StackPlace = Pick<Stack, 'endpoints' | 'folder' | 'lifeline'>;
 
 export interface StackProcess {
-  readonly name: ServerName;
+  readonly name: InstanceName;
   readonly pid: number;
   readonly logFile: string;
 }
@@ -47,8 +49,11 @@ export interface Stack {
   removeBehind(file: string, content: string): void;
   /** Resolves when a server ended that nobody told to and that is not restarted; everything else has ended by then. */
   readonly failed: Promise<Failure>;
-  /** Ends one server and starts it again with the same port and data; `kill` gives it no chance to close its files. */
-  restart(name: ServerName, how?: 'orderly' | 'kill'): Promise<void>;
+  /**
+   * Ends one server and starts it again with the same port and data, once `whileAway` has ended; `kill` gives it no chance to close its
+   * files.
+   */
+  restart(name: InstanceName, how?: 'orderly' | 'kill', whileAway?: () => Promise<void>): Promise<void>;
   /** Ends all servers; afterwards the temporary folder is gone, unless a process that holds the lifeline still lives. */
   stop(): Promise<void>;
 }
@@ -67,7 +72,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       return work();
     },
   });
-  const folders = makeFolders(options.dataFolder, toolchain.openSearch);
+  const folders = makeFolders(options.dataFolder, toolchain.openSearch, options.brokers);
   let servers: readonly Server[] = [];
   const endAll = async () => {
     await Promise.all(servers.map((server) => server.stop()));
@@ -82,9 +87,12 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       archiveOf: (name) => (existsSync(toolchain.archives[name]) ? { use: toolchain.archives[name] } : undefined),
     });
     servers = plan.servers.map((server) => new Server(server));
-    await startAll(servers, outer, (name, seconds) => {
-      options.report?.(`${name} answers after ${seconds.toFixed(1)} s`);
-      options.serverReady?.(name, { endpoints: plan.endpoints, folder: folders.data, lifeline: folders.lifeline.stream });
+    const waited = new Set(servers);
+    await startAll(servers, outer, (server, seconds) => {
+      options.report?.(`${server.name} answers after ${seconds.toFixed(1)} s`);
+      waited.delete(server);
+      if ([...waited].some((other) => other.server === server.server)) return;
+      options.serverReady?.(server.server, { endpoints: plan.endpoints, folder: folders.data, lifeline: folders.lifeline.stream });
     });
     return stackOf(plan.endpoints, servers, folders, endAll, options);
   } catch (failed) {
@@ -94,7 +102,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 }
 
 /** All at once; the first failure ends the waiting for the others. */
-async function startAll(servers: readonly Server[], outer: AbortSignal, ready: (name: ServerName, seconds: number) => void): Promise<void> {
+async function startAll(servers: readonly Server[], outer: AbortSignal, ready: (server: Server, seconds: number) => void): Promise<void> {
   const aborter = new AbortController();
   const signal = AbortSignal.any([outer, aborter.signal]);
   try {
@@ -102,7 +110,7 @@ async function startAll(servers: readonly Server[], outer: AbortSignal, ready: (
       servers.map(async (server) => {
         const startedMs = Date.now();
         await server.start(signal);
-        ready(server.name, (Date.now() - startedMs) / 1000);
+        ready(server, (Date.now() - startedMs) / 1000);
       }),
     );
   } catch (failed) {

@@ -1,6 +1,6 @@
+import type { InstanceName } from './instances.ts';
 import type { Server } from './server.ts';
 import { Failure } from './toolchain/failure.mjs';
-import type { ServerName } from './toolchain/servers.mjs';
 
 /** A server that dies more often than this within the window has a fault that another start does not mend. */
 const MAX_DEATHS = 3;
@@ -8,7 +8,7 @@ const DEATH_WINDOW_MS = 60_000;
 
 export interface Supervision {
   readonly failed: Promise<Failure>;
-  restart(name: ServerName, how?: 'orderly' | 'kill'): Promise<void>;
+  restart(name: InstanceName, how?: 'orderly' | 'kill', whileAway?: () => Promise<void>): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export function superviseServers(
 ): Supervision {
   const ending = new AbortController();
   /** Restarts under way: their server's end is no death. */
-  const restarts = new Map<ServerName, Promise<void>>();
+  const restarts = new Map<InstanceName, Promise<void>>();
   let ended: Promise<void> | undefined;
   const stop = () => {
     ending.abort();
@@ -62,13 +62,17 @@ export function superviseServers(
   return {
     failed,
     stop,
-    async restart(name, how = 'orderly') {
+    async restart(name, how = 'orderly', whileAway = async () => {}) {
       const server = servers.find((candidate) => candidate.name === name);
       if (server === undefined)
         throw new Error(`There is no server ${name}: it is one of ${servers.map((known) => known.name).join(', ')}.`);
       const work = async () => {
         await server.stop(how);
-        await server.start(ending.signal);
+        try {
+          await whileAway();
+        } finally {
+          await server.start(ending.signal);
+        }
       };
       const restart = work().finally(() => restarts.delete(name));
       restarts.set(name, restart);

@@ -28,7 +28,7 @@ export async function trainArchives(signal: AbortSignal, step: <T>(what: string,
 
 async function train(name: ServerName, archive: string, toolchain: Toolchain, folders: Folders, signal: AbortSignal): Promise<void> {
   const plan = await planServers({ toolchain, folders, jit: 'fast-start', brokers: 1, archiveOf: () => ({ write: archive }) });
-  const own = plan.servers.find((server) => server.name === name);
+  const own = plan.servers.find(({ jvm }) => jvm.server === name);
   if (own === undefined) throw new Error(`no server ${name}`);
   const server = new Server(own);
   const abandon = () => void server.stop('kill');

@@ -18,6 +18,8 @@ export interface ClusterAdmin {
   readTopics(names: readonly string[]): Promise<ActualTopic[]>;
   /** How many brokers answer for the cluster now. */
   brokerCount(): Promise<number>;
+  /** How many partitions have fewer copies in sync than copies: until it is 0 again no other broker may go. */
+  underReplicated(topics: readonly string[]): Promise<number>;
   /** Makes topics and sets settings; `refused` and `unreadable` are passed over. */
   apply(changes: readonly TopicChange[]): Promise<void>;
   groupLag(group: string, topics: readonly string[]): Promise<PartitionLag[]>;
@@ -75,6 +77,11 @@ class SecondClientAdmin implements ClusterAdmin {
 
   async brokerCount(): Promise<number> {
     return (await this.#admin.metadata({ topics: [], forceUpdate: true })).brokers.size;
+  }
+
+  async underReplicated(topics: readonly string[]): Promise<number> {
+    const { topics: found } = await this.#admin.metadata({ topics: [...topics], forceUpdate: true });
+    return [...found.values()].flatMap(({ partitions }) => partitions).filter(({ isr, replicas }) => isr.length < replicas.length).length;
   }
 
   async apply(changes: readonly TopicChange[]): Promise<void> {

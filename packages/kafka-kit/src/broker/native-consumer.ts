@@ -1,25 +1,21 @@
 import { type Headers, partitionKey, type RawRecord, type TopicPartition } from '../records.ts';
 import type { KafkaSettings } from '../settings.ts';
+import { systemClock } from '../time/clock.ts';
+import { AssignmentWatch } from './assignment-watch.ts';
 import type { BrokerConsumer, BrokerHandlers, PartitionFacts, Position, RebalanceEvent } from './broker-consumer.ts';
 import { FetchPositions, STATISTICS_MS } from './fetch-positions.ts';
+import { groupView } from './group-view.ts';
+import { type GroupMembership, protocolSettings } from './membership.ts';
 import { Metadata } from './metadata.ts';
 import { ask, CODES, kafka, nativeSettings, tellLog, toBrokerError } from './native-client.ts';
 import { TopicIdentity } from './topic-identity.ts';
 import { Turns } from './turns.ts';
 
-/** How a group member joins. `consumer` is KIP-848, whose session is the broker's; `classic` is cooperative-sticky with its own. */
-export type GroupProtocol = { readonly kind: 'consumer' } | { readonly kind: 'classic'; readonly sessionTimeoutMs: number };
-
-export interface GroupMembership {
-  readonly group: string;
-  readonly protocol: GroupProtocol;
-  readonly maxPollIntervalMs: number;
-}
-
 const COMMIT_INTERVAL_MS = 1000;
 /** Partitions looked up at a time. Each holds threads of the pool for its whole time-out while Kafka is silent, and a poll needs one too. */
 const LOOK_UPS = 3;
 const CONNECT_TIMEOUT_MS = 10_000;
+const LOOK_UP_MS = 5000;
 /** Prefetch a consumer holds inside the client, outside the runtime's own bound. */
 const PREFETCH_KBYTES = 16_384;
 
@@ -48,10 +44,21 @@ class NativeBrokerConsumer implements BrokerConsumer {
   readonly #fetched = new FetchPositions();
   readonly #lookUps = new Turns(LOOK_UPS);
   readonly #metadata = new Metadata((topic, timeout) => ask((done) => this.#consumer.getMetadata({ topic, timeout }, done as never)));
+  readonly #watch: AssignmentWatch;
+  #topics: readonly string[] = [];
   #handlers: BrokerHandlers | undefined;
   #closing = false;
+  /** Partitions are wanted back, and not given back yet. */
+  #revoking = false;
 
   constructor(settings: KafkaSettings, membership: GroupMembership) {
+    this.#watch = new AssignmentWatch({
+      members: () => groupView(settings, membership.group, LOOK_UP_MS),
+      owned: () => (this.#revoking ? undefined : new Set(this.#consumer.assignments().map(partitionKey))),
+      rejoin: () => this.#rejoin(),
+      log: (line) => this.#handlers?.log(line),
+      clock: systemClock,
+    });
     this.#identity = new TopicIdentity(settings);
     // ONE argument: a second one makes the client ignore topic-level settings such as auto.offset.reset.
     this.#consumer = new kafka.KafkaConsumer({
@@ -81,7 +88,11 @@ class NativeBrokerConsumer implements BrokerConsumer {
 
   async connect(topics: readonly string[], handlers: BrokerHandlers): Promise<void> {
     this.#handlers = handlers;
-    tellLog(this.#consumer, handlers.log);
+    this.#topics = topics;
+    tellLog(this.#consumer, (line) => {
+      this.#watch.heard(line);
+      handlers.log(line);
+    });
     this.#consumer.on('event.stats', ({ message }: { message: string }) => this.#fetched.report(message));
     await ask((done) => this.#consumer.connect({ timeout: CONNECT_TIMEOUT_MS }, done));
     this.#consumer.setDefaultIsTimeoutOnlyForFirstMessage(true);
@@ -111,6 +122,7 @@ class NativeBrokerConsumer implements BrokerConsumer {
   }
 
   unassign(partitions: readonly TopicPartition[]): void {
+    this.#revoking = false;
     this.#consumer.incrementalUnassign(plain(partitions));
     for (const tp of partitions) this.#stored.delete(partitionKey(tp));
   }
@@ -156,6 +168,7 @@ class NativeBrokerConsumer implements BrokerConsumer {
 
   async close(timeoutMs: number): Promise<void> {
     this.#closing = true;
+    this.#watch.close();
     this.#identity.close();
     // The client's own disconnect takes 45 s with Kafka gone: the caller's deadline counts, then the process ends.
     await Promise.race([
@@ -186,7 +199,15 @@ class NativeBrokerConsumer implements BrokerConsumer {
     }
     const lost = code !== CODES.assignPartitions && this.#consumer.assignmentLost();
     const kind: RebalanceEvent['kind'] = code === CODES.assignPartitions ? 'assigned' : lost ? 'lost' : 'revoked';
+    this.#revoking = kind !== 'assigned';
     this.#handlers?.rebalance({ kind, partitions });
+  }
+
+  /** The client gives back what it owns, leaves, and joins as a new member. */
+  #rejoin(): void {
+    if (this.#closing || this.#topics.length === 0) return;
+    this.#consumer.unsubscribe();
+    this.#consumer.subscribe([...this.#topics]);
   }
 
   /** Everything was drained before the close: the last revoke has nothing to wait for, and unanswered it would hang the disconnect. */
@@ -238,11 +259,6 @@ function offset(nextToRead: number): number {
 
 function plain(partitions: readonly TopicPartition[]): { topic: string; partition: number }[] {
   return partitions.map(({ topic, partition }) => ({ topic, partition }));
-}
-
-function protocolSettings(protocol: GroupProtocol): Record<string, string | number> {
-  if (protocol.kind === 'consumer') return { 'group.protocol': 'consumer' };
-  return { 'partition.assignment.strategy': 'cooperative-sticky', 'session.timeout.ms': protocol.sessionTimeoutMs };
 }
 
 /** A view of the client's message; headers are converted only when somebody reads them. */

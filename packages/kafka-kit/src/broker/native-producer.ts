@@ -58,6 +58,9 @@ class NativeBrokerProducer implements BrokerProducer {
       'linger.ms': producer.lingerMs,
       'batch.size': 1_000_000,
       'message.timeout.ms': producer.messageTimeoutMs,
+      // A broker that stands still holds what was sent to it for so long (the default is a minute), and then it is sent to the partition's
+      // new leader. Above the 9 s after which Kafka gives up a silent broker: before that there is no new leader.
+      'socket.timeout.ms': 10_000,
       'message.max.bytes': producer.maxMessageBytes,
       'queue.buffering.max.messages': 500_000,
       'queue.buffering.max.kbytes': 262_144,

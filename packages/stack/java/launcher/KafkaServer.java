@@ -3,7 +3,6 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Properties;
-import org.apache.kafka.common.Uuid;
 
 /** A combined KRaft broker and controller. A new data folder is formatted in this same process: a second JVM for it would double the start. */
 final class KafkaServer {
@@ -15,7 +14,7 @@ final class KafkaServer {
             settings.load(in);
         }
         if (!Files.exists(Path.of(settings.getProperty("log.dirs"), "meta.properties"))) {
-            String[] format = {"format", "--cluster-id", Uuid.randomUuid().toString(), "--config", settingsFile};
+            String[] format = {"format", "--cluster-id", settings.getProperty("tailrace.cluster.id"), "--config", settingsFile};
             int failed = kafka.tools.StorageTool.execute(format, System.out);
             if (failed != 0) {
                 System.exit(failed);

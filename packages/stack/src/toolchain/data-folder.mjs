@@ -33,10 +33,10 @@ export function lockFileOf(folder) {
 
 /**
  * Makes a data folder and holds it against everything that would end a start later. Where it is refused nothing is left of it.
- * @param {string} folder
+ * @param {string} folder @param {1 | 3} brokers
  * @throws Failure with exit code 2 and one sentence
  */
-export function checkDataFolder(folder) {
+export function checkDataFolder(folder, brokers = 1) {
   const path = resolve(folder);
   /** @type {string[]} */
   let made = [];
@@ -51,6 +51,7 @@ export function checkDataFolder(folder) {
     rmSync(probe);
     if (lockHolderLives(lockFileOf(path))) throw takenFailure(path);
     requireOwn(path);
+    requireBrokers(path, brokers);
     requireSpace(path, 'name a folder on another disk');
   } catch (cause) {
     for (const each of made.reverse()) rmdirSync(each);
@@ -68,6 +69,20 @@ function requireOwn(path) {
   if (other === undefined) return;
   throw new Failure(
     `The data folder ${path} holds files of somebody else (${other}) and no data of an earlier start: name an empty folder, or a new one.`,
+    { exitCode: 2 },
+  );
+}
+
+/**
+ * What one broker kept three others do not hold: the events in it would be gone, and the topics be made anew.
+ * @param {string} path @param {1 | 3} brokers
+ */
+function requireBrokers(path, brokers) {
+  const names = readdirSync(path);
+  const keptBy = names.includes('kafka-1') ? 3 : names.includes('kafka') ? 1 : brokers;
+  if (keptBy === brokers) return;
+  throw new Failure(
+    `The data folder ${path} was written by ${keptBy === 1 ? 'one broker' : 'three brokers'}: use --brokers ${keptBy}, or name another folder.`,
     { exitCode: 2 },
   );
 }

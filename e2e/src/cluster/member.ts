@@ -1,0 +1,136 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createWriteStream, type WriteStream } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Writable } from 'node:stream';
+import { readListening } from '@tailrace/service';
+import { until } from '../machine/until.ts';
+import { ROOT } from '../root.ts';
+
+export type GroupName = 'archiver' | 'indexer';
+
+export interface MemberOptions {
+  readonly group: GroupName;
+  /** Its own among all members of a cluster. */
+  readonly name: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly logFile: string;
+  /** Held by the process while it lives, so that the folder of its files is removed only behind it. */
+  readonly lifeline: Writable;
+}
+
+const LOOK_MS = 1000;
+const START_MS = 60_000;
+/** Longer than a service's own stop may take (25 s). */
+const STOP_MS = 40_000;
+
+/**
+ * Stops a process (SIGSTOP), and lets it go on when its own standard input ends: also when whoever asked for it is killed, since a
+ * stopped process can not notice that it should end.
+ */
+const HOLD = 'kill -STOP "$1"; cat >/dev/null; kill -CONT "$1"';
+
+/** One member of a consumer group, as a process of its own. It ends when its standard input does, and so never outlives this process. */
+export class Member {
+  readonly group: GroupName;
+  readonly name: string;
+  /** Resolves with how it ended. */
+  readonly ended: Promise<string>;
+  readonly #child: ChildProcess;
+  readonly #log: WriteStream;
+  #health: string | undefined;
+  #held: ChildProcess | undefined;
+  #killed = false;
+
+  constructor({ group, name, environment, logFile, lifeline }: MemberOptions) {
+    this.group = group;
+    this.name = name;
+    this.#log = createWriteStream(logFile, { flags: 'a' });
+    this.#child = spawn(process.execPath, [join(ROOT, `apps/${group}/dist/main.js`)], {
+      env: { UV_THREADPOOL_SIZE: '16', HEALTH_PORT: '0', ...environment, TAILRACE_STOP_ON_STDIN_END: '1' },
+      // A session of its own: Ctrl-C is for whoever started it, and stops the parts in order.
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe', lifeline],
+    });
+    this.#child.stdin?.on('error', () => {}); // EPIPE of one that was killed: its end is what is looked at.
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      if (stream === null) continue;
+      createInterface({ input: stream }).on('line', (line) => {
+        this.#log.write(`${line}\n`);
+        const listening = readListening(line);
+        if (listening?.server === 'health') this.#health = listening.url;
+      });
+    }
+    this.ended = new Promise((resolve) => {
+      this.#child.once('error', (fault) => resolve(fault.message));
+      this.#child.once('close', (code, signal) => this.#log.end(() => resolve(signal ?? `exit code ${code}`)));
+    });
+  }
+
+  get running(): boolean {
+    return this.#child.pid !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** Whether it came so far that it served its health. */
+  get wasUp(): boolean {
+    return this.#health !== undefined;
+  }
+
+  /** Whether its end was asked for. */
+  get killed(): boolean {
+    return this.#killed;
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Waits until it has come so far that it serves its health. @throws Error when it ends first */
+  async up(): Promise<void> {
+    await until(`the start of a member of ${this.group}`, START_MS, () => {
+      if (this.#health !== undefined) return true;
+      if (!this.running) throw new Error(`it ended with ${this.#child.exitCode ?? this.#child.signalCode}`);
+      return false;
+    });
+  }
+
+  /** The partitions that it says it owns now; none where it does not answer: it starts, is held, or has ended. */
+  async partitions(): Promise<readonly number[]> {
+    if (this.#health === undefined || this.#held !== undefined || !this.running) return [];
+    try {
+      const text = await (await fetch(`${this.#health}/metrics`, { signal: AbortSignal.timeout(LOOK_MS) })).text();
+      return [...text.matchAll(/^tailrace_consumer_lag_records\{.*partition="(\d+)"/gm)].map(([, partition]) => Number(partition));
+    } catch {
+      return []; // As good as none: whoever waits looks again, and says so if it never answers.
+    }
+  }
+
+  /** kill -9. Resolves when it has ended. */
+  async kill(): Promise<void> {
+    this.#killed = true;
+    this.#child.kill('SIGKILL');
+    await this.ended;
+    this.release();
+  }
+
+  /** Tells it to end and waits for it. Resolves with its exit code. */
+  async leave(): Promise<number | null> {
+    this.#killed = true;
+    this.#child.kill('SIGTERM');
+    await until(`the end of a member of ${this.group} behind SIGTERM`, STOP_MS, () => !this.running);
+    await this.ended;
+    return this.#child.exitCode;
+  }
+
+  /** SIGSTOP, until `release`. */
+  hold(): void {
+    this.#held = spawn('sh', ['-c', HOLD, 'hold', String(this.pid)], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+    this.#held.stdin?.on('error', () => {}); // EPIPE where it has ended with the process that it held.
+  }
+
+  /** SIGCONT. */
+  release(): void {
+    this.#held?.stdin?.end();
+    this.#held = undefined;
+  }
+}
