@@ -4,4 +4,5 @@ export { MemoryConsumer } from './memory-consumer.ts';
 export { MemoryGroup, type TakenCommit } from './memory-group.ts';
 export { MemoryLog, type NewRecord } from './memory-log.ts';
 export { MemoryProducer, type ProducerFaults } from './memory-producer.ts';
+export { metricFaults, pageNames, scrapedNames } from './metric-faults.ts';
 export { TransactionalProducer } from './transactions.ts';
