@@ -60,7 +60,7 @@ function serialized(fault: unknown): unknown {
 /** Errors of an error (`aggregateErrors`, a client's own properties) are serialized with stacks of their own. */
 function withoutStacks(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('stack' in value) || !('message' in value)) return value;
-  const { stack: _, ...rest } = value as Readonly<Record<string, unknown>>;
+  const { stack: _, ...rest } = value as Record<string, unknown>;
   for (const [name, own] of Object.entries(rest))
     rest[name] = name === 'aggregateErrors' ? (own as []).map(withoutStacks) : withoutStacks(own);
   return rest;
