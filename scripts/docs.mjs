@@ -1,24 +1,45 @@
-// `npm run docs`: writes docs/reference/configuration.md from the services' own tables; with --check it only compares, for verify.
+// `npm run docs`: writes the pages of docs/reference that are made from the tables of several services; with --check it only compares, for verify.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const PAGE = fileURLToPath(new URL('../docs/reference/configuration.md', import.meta.url));
-/** @type {readonly (readonly [app: string, table: string])[]} */
-const SERVICES = [
-  ['ingest-gateway', 'gatewayVariables'],
-  ['indexer', 'indexerVariables'],
-  ['archiver', 'archiverVariables'],
-];
+const SERVICES = /** @type {const} */ ([
+  { app: 'ingest-gateway', variables: 'gatewayVariables', metrics: { module: 'metric-table.js', table: 'GATEWAY_METRICS' } },
+  { app: 'indexer', variables: 'indexerVariables', metrics: { module: 'metric-table.js', table: 'INDEXER_METRICS' } },
+  { app: 'archiver', variables: 'archiverVariables', metrics: { module: 'archive-metric-table.js', table: 'ARCHIVER_METRICS' } },
+]);
 
 const { configReference } = await import('../packages/service/dist/index.js');
-const sections = [];
-for (const [app, table] of SERVICES) {
-  const config = await import(`../apps/${app}/dist/config.js`);
-  sections.push(`## ${app}\n\n${configReference(config[table])}\n`);
+const { metricReference, RUNTIME_METRICS } = await import('../packages/kafka-kit/dist/index.js');
+
+async function configuration() {
+  const sections = [];
+  for (const { app, variables } of SERVICES) {
+    const config = await import(`../apps/${app}/dist/config.js`);
+    sections.push(`## ${app}\n\n${configReference(config[variables])}\n`);
+  }
+  return `# Configuration\n\nEach service reads its environment at its start and names everything that is missing or wrong, all at once; then it exits with code 2.\n\n${sections.join('\n')}`;
 }
-const page = `<!-- Generated from the services' tables by: npm run docs -->\n\n# Configuration\n\nEach service reads its environment at its start and names everything that is missing or wrong, all at once; then it exits with code 2.\n\n${sections.join('\n')}`;
-if (!process.argv.includes('--check')) writeFileSync(PAGE, page);
-else if (readFileSync(PAGE, 'utf8') !== page) {
-  process.stderr.write('docs/reference/configuration.md is not what the tables say: run npm run docs.\n');
-  process.exitCode = 1;
+
+async function metrics() {
+  const sections = [`## Every service that reads from Kafka: indexer, archiver\n\n${metricReference(RUNTIME_METRICS)}\n`];
+  for (const { app, metrics: from } of SERVICES) {
+    const module = await import(`../apps/${app}/dist/${from.module}`);
+    sections.push(`## ${app}\n\n${metricReference(module[from.table])}\n`);
+  }
+  return `# Metrics
+
+Each service answers \`/metrics\` with these, in the format of Prometheus, on its health address (\`HEALTH_HOST\`, \`HEALTH_PORT\`), and with those of Node and its process (\`nodejs_*\`, \`process_*\`). A counter whose label values are known starts at 0, so that the rate over the first one is right. A partition that went to another member leaves no gauge behind: the sum over all members counts each partition once.
+
+${sections.join('\n')}`;
+}
+
+const check = process.argv.includes('--check');
+for (const [name, make] of Object.entries({ configuration, metrics })) {
+  const path = fileURLToPath(new URL(`../docs/reference/${name}.md`, import.meta.url));
+  const page = `<!-- Generated from the services' tables by: npm run docs -->\n\n${await make()}`;
+  if (!check) writeFileSync(path, page);
+  else if (readFileSync(path, 'utf8') !== page) {
+    process.stderr.write(`docs/reference/${name}.md is not what the tables say: run npm run docs.\n`);
+    process.exitCode = 1;
+  }
 }

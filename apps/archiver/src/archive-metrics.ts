@@ -1,48 +1,22 @@
-import { Counter, Gauge, Histogram, type Metrics } from '@tailrace/service';
+import { registerMetrics, type SetGauge } from '@tailrace/kafka-kit';
+import type { Metrics } from '@tailrace/service';
 import type { ArchiveEvent } from './archive-events.ts';
+import { ARCHIVER_METRICS } from './archive-metric-table.ts';
 import type { LaneArchiveView } from './lane-archive.ts';
 
-const TOOK_BUCKETS_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 const LOST = new Set(['rest', 'changed', 'lost']);
 
 /** Registers the archiver's figures (`tailrace_archiver_*`); returns what turns its events into them. `views` is read at each scrape. */
 export function archiveMetrics(registry: Metrics, views: () => readonly LaneArchiveView[]): (event: ArchiveEvent) => void {
-  const registers = [registry];
-  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []): Counter<L> =>
-    new Counter({ name: `tailrace_archiver_${name}`, help, labelNames: [...labelNames], registers });
-  const objects = counter('objects_total', 'Objects written to the lake.');
-  const rows = counter('rows_total', 'Rows written to the lake.');
-  const bytes = counter('object_bytes_total', 'Bytes of the objects written to the lake.');
-  const closed = counter('objects_closed_total', 'Objects closed, by what closed them.', ['cause']);
-  const met = counter('claims_met_total', 'Times that another archiver had extended a chain first.');
-  const repairs = counter('repairs_total', 'Claims whose object was missing, by what could be made of them.', ['kind']);
-  const lost = counter('claims_with_losses_total', 'Claims of which records are lost. Above 0 somebody must look.');
-  const untyped = counter('untyped_rows_total', 'Rows that could not be looked into: they have their bytes and no typed columns.');
-  const voids = counter('void_offsets_total', 'Offsets that held no readable record, declared as such in the ledger.');
-  const failed = counter('failed_steps_total', 'Steps that failed and are tried again.', ['step']);
-  const took = new Histogram({
-    name: 'tailrace_archiver_object_seconds',
-    help: 'Time from a closed object to the object in the lake.',
-    buckets: TOOK_BUCKETS_SECONDS,
-    registers,
-  });
-  const lanes = (name: string, help: string, read: (view: LaneArchiveView) => number): void => {
-    new Gauge({
-      name: `tailrace_archiver_${name}`,
-      help,
-      labelNames: ['topic', 'partition'],
-      registers,
-      collect() {
-        // Partitions that went to another member must leave no sample behind.
-        this.reset();
-        for (const view of views()) this.set({ topic: view.topic, partition: view.partition }, read(view));
-      },
-    });
+  const lanes = (read: (view: LaneArchiveView) => number) => (set: SetGauge<'topic' | 'partition'>) => {
+    for (const view of views()) set({ topic: view.topic, partition: view.partition }, read(view));
   };
-  lanes('chain_end', 'The next offset to archive: everything below is in the lake.', ({ chainEnd }) => chainEnd);
-  lanes('spool_rows', 'Rows gathered and not in the lake yet.', ({ spooledRows }) => spooledRows);
-  lanes('spool_bytes', 'Bytes of those rows on disk.', ({ spoolBytes }) => spoolBytes);
-  lanes('waiting_objects', 'Closed objects that wait for the store.', ({ waitingObjects }) => waitingObjects);
+  const { objects, rows, bytes, closed, met, repairs, lost, untyped, voids, failed, took } = registerMetrics(registry, ARCHIVER_METRICS, {
+    chainEnd: lanes(({ chainEnd }) => chainEnd),
+    spoolRows: lanes(({ spooledRows }) => spooledRows),
+    spoolBytes: lanes(({ spoolBytes }) => spoolBytes),
+    waiting: lanes(({ waitingObjects }) => waitingObjects),
+  });
   return (event) => {
     switch (event.kind) {
       case 'object-stored':

@@ -1,8 +1,10 @@
+import { metricFaults } from '@tailrace/kafka-kit/testing';
 import type { Repair } from '@tailrace/lake';
 import { createLogger, createMetrics } from '@tailrace/service';
 import { expect, it } from 'vitest';
 import type { ArchiveEvent } from './archive-events.ts';
 import { archiveLog } from './archive-log.ts';
+import { ARCHIVER_METRICS } from './archive-metric-table.ts';
 import { archiveMetrics } from './archive-metrics.ts';
 import type { LaneArchiveView } from './lane-archive.ts';
 import { CHAIN } from './testing/sink-world.ts';
@@ -61,10 +63,28 @@ it('counts what happens, and shows each partition as it is when the figures are 
     'tailrace_archiver_repairs_total{kind="rest"} 1',
     'tailrace_archiver_claims_with_losses_total 1',
     'tailrace_archiver_failed_steps_total{step="write to the store"} 1',
-    'tailrace_archiver_chain_end{topic="service-events",partition="3"} 10',
+    'tailrace_archiver_chain_end_offset{topic="service-events",partition="3"} 10',
     'tailrace_archiver_spool_rows{topic="service-events",partition="3"} 5',
   ])
     expect(text).toContain(`${line}\n`);
   views = [];
-  expect(await registry.metrics()).not.toContain('tailrace_archiver_chain_end{');
+  expect(await registry.metrics()).not.toContain('tailrace_archiver_chain_end_offset{');
+});
+
+it('feeds every row of the table, and only with the labels and values that the row names', async () => {
+  const registry = createMetrics();
+  const observe = archiveMetrics(registry, () => [VIEW]);
+  const how = { parts: 3, untyped: [7], cause: new Error('odd') };
+  const events: readonly ArchiveEvent[] = [
+    { kind: 'object-stored', chain: CHAIN, key: 'k', first: 0, next: 10, rows: 10, sizeBytes: 700, rawBytes: 3000, tookMs: 40 },
+    { kind: 'object-closed', chain: CHAIN, cause: 'idle', rows: 10 },
+    { kind: 'claim-met', chain: CHAIN, first: 0, next: 10 },
+    { kind: 'void-declared', chain: CHAIN, first: 10, next: 12 },
+    { kind: 'built-in-parts', chain: CHAIN, first: 0, next: 10, how },
+    checked({ kind: 'made' }),
+    checked({ kind: 'rest', from: 4 }),
+    failed(1),
+  ];
+  for (const event of events) observe(event);
+  expect(await metricFaults(registry, ARCHIVER_METRICS)).toEqual([]);
 });

@@ -21,7 +21,7 @@ export const GROUP = groupNamed('archiver');
 
 const MIB = 1024 * 1024;
 const LOOKUP_TIMEOUT_MS = 10_000;
-const MAX_POLL_INTERVAL_MS = 300_000;
+export const MAX_POLL_INTERVAL_MS = 300_000;
 /** A changed topic id is believed when it is still there after so long. */
 const DISBELIEF_MS = 10_000;
 /** Batches of one partition that may wait for their object. They are in the spool, so only their number is bounded here. */

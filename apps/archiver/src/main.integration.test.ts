@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +13,7 @@ import {
   planTopics,
   TopicIdentity,
 } from '@tailrace/kafka-kit';
+import { pageNames, scrapedNames } from '@tailrace/kafka-kit/testing';
 import { Ledger, S3Store } from '@tailrace/lake';
 import { endpointsFromEnvironment } from '@tailrace/stack';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
@@ -80,6 +81,8 @@ async function archived(): Promise<number> {
 
 const untilArchived = (count: number) => vi.waitFor(async () => expect(await archived()).toBe(count), { timeout: 80_000, interval: 500 });
 
+const METRICS_PAGE = readFileSync(new URL('../../../docs/reference/metrics.md', import.meta.url), 'utf8');
+
 test('every record is a row once, also over a kill -9 in the middle of the work; the lake is audited clean and the spool is empty', async () => {
   const first = runArchiver(own());
   await first.said('"msg":"ready"');
@@ -95,7 +98,10 @@ test('every record is a row once, also over a kill -9 in the middle of the work;
   await untilArchived(20_600);
   expect(await readdir(dataFolder)).toEqual([`spool-${second.pid}`]);
   expect(await (await fetch(`${second.url()}/readyz`)).json()).toMatchObject({ state: 'ok' });
-  expect(await (await fetch(`${second.url()}/metrics`)).text()).toMatch(/tailrace_archiver_rows_total \d{4}/);
+  const figures = await (await fetch(`${second.url()}/metrics`)).text();
+  expect(figures).toMatch(/tailrace_archiver_rows_total \d{4}/);
+  // What is registered is on the page, and the page names nothing else.
+  expect(scrapedNames(figures)).toEqual(pageNames(METRICS_PAGE, 'Every service that reads from Kafka', 'archiver'));
   second.kill('SIGTERM');
   expect(await second.exit()).toBe(0);
   expect(await readdir(dataFolder)).toEqual([]);

@@ -1,11 +1,11 @@
 import { streams, topicsFor } from '@tailrace/events';
-import { ContractError, checkTopics, runtimeHealth, runtimeLog, runtimeMetrics, untilReached } from '@tailrace/kafka-kit';
+import { ContractError, checkTopics, Pace, runtimeHealth, runtimeLog, runtimeMetrics, untilReached } from '@tailrace/kafka-kit';
 import { Database, PutIfAbsentIgnored, provePutIfAbsent, S3Store } from '@tailrace/lake';
 import { runService } from '@tailrace/service';
 import { archiveHealth } from './archive-health.ts';
 import { archiveLog } from './archive-log.ts';
 import { archiveMetrics } from './archive-metrics.ts';
-import { createArchiver, GROUP } from './archiver.ts';
+import { createArchiver, GROUP, MAX_POLL_INTERVAL_MS } from './archiver.ts';
 import { readArchiverConfig } from './config.ts';
 import { lakeLayout, STREAM } from './lake-layout.ts';
 import { Spool } from './spool.ts';
@@ -41,7 +41,8 @@ await runService({
     await untilReached(service, 'Kafka', check, (fault) => fault instanceof ContractError);
 
     const figures = runtimeMetrics(metrics);
-    const runtimeObservers = [figures.observer(GROUP.name), runtimeLog(log)];
+    const pace = new Pace(MAX_POLL_INTERVAL_MS, log);
+    const runtimeObservers = [figures.observer(GROUP.name), runtimeLog(log), pace.see];
     const archiveObservers = [archiveLog(log), archiveMetrics(metrics, () => archiver?.sink.views() ?? [])];
     const open = async () => {
       const made = createArchiver(config, {
@@ -74,8 +75,9 @@ await runService({
       },
     );
     const { runtime, sink } = archiver;
-    figures.watch(GROUP.name, runtime);
+    figures.watch(GROUP.name, runtime, pace);
     health.set('consumer', () => runtimeHealth(runtime));
+    health.set('pace', () => pace.health());
     health.set('lake', () => archiveHealth(sink.views()));
     runtime.finished.catch((fault: unknown) => fail(fault instanceof Error ? fault : new Error(String(fault))));
   },

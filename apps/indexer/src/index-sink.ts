@@ -7,6 +7,7 @@ import type { IncarnationGate } from './incarnation-gate.ts';
 import { dayOf, firstDayKept, indexOfDay } from './index-names.ts';
 import type { SearchClient } from './search-client.ts';
 import { sendBulk } from './send-bulk.ts';
+import { unlessGivenUp } from './unless-given-up.ts';
 
 export interface IndexSinkOptions {
   /** The alias, and what the daily indices' names begin with. */
@@ -55,7 +56,7 @@ export class IndexSink implements Sink {
     const bulk = this.#idle.pop() ?? new BulkBody(batch.bytes + ITEM_EXTRA_BYTES * batch.length);
     this.#build(batch, bulk, outcomes);
     if (bulk.length > 0) {
-      await this.#ports.incarnations.confirm(batch.source);
+      await unlessGivenUp(signal, this.#ports.incarnations.confirm(batch.source));
       const refused = await this.#send(bulk, outcomes, signal);
       if (refused.size > 0) await this.#sendFallbacks(batch, bulk, refused, outcomes, signal);
     }
@@ -100,7 +101,7 @@ export class IndexSink implements Sink {
   /** Sends a bulk and gives its records their outcomes, except those that our own index refused as they are. */
   async #send(bulk: BulkBody, outcomes: (Outcome | undefined)[], signal: AbortSignal): Promise<Refused> {
     const { client, indices } = this.#ports;
-    await indices.ensure(bulk.distinctIndices());
+    await unlessGivenUp(signal, indices.ensure(bulk.distinctIndices()));
     const refused: Refused = new Map();
     await sendBulk(client, bulk, this.#options.maxBulkBytes, signal, (item, meaning, detail) => {
       const record = bulk.record(item);
@@ -113,7 +114,7 @@ export class IndexSink implements Sink {
       }
     });
     // An index that is not ours refuses good documents: only behind this is it the document's fault.
-    if (refused.size > 0) await indices.confirm(bulk.distinctIndices());
+    if (refused.size > 0) await unlessGivenUp(signal, indices.confirm(bulk.distinctIndices()));
     return refused;
   }
 

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { generateEvents, keyOf, SERVICE_EVENTS_TOPIC, serviceEventHeaders, topicsFor } from '@tailrace/events';
 import { connectAdmin, connectPublisher, type KafkaSettings, type Publisher, planTopics } from '@tailrace/kafka-kit';
+import { pageNames, scrapedNames } from '@tailrace/kafka-kit/testing';
 import { endpointsFromEnvironment } from '@tailrace/stack';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { indexOfDay } from './index-names.ts';
@@ -53,6 +55,8 @@ const PATIENCE_MS = 120_000;
 const untilIndexed = (count: number) =>
   vi.waitFor(async () => expect(await indexed()).toBe(count), { timeout: PATIENCE_MS, interval: 200 });
 
+const METRICS_PAGE = readFileSync(new URL('../../../docs/reference/metrics.md', import.meta.url), 'utf8');
+
 test('every record is a document once, also over a kill -9 in the middle of the work, and a stop leaves nothing to read again', {
   timeout: 2 * PATIENCE_MS,
 }, async () => {
@@ -68,7 +72,10 @@ test('every record is a document once, also over a kill -9 in the middle of the 
   const second = runIndexer();
   await untilIndexed(2600);
   expect(await (await fetch(`${second.url()}/readyz`)).json()).toMatchObject({ state: 'ok' });
-  expect(await (await fetch(`${second.url()}/metrics`)).text()).toContain('tailrace_indexer_fallback_documents_total 0');
+  const figures = await (await fetch(`${second.url()}/metrics`)).text();
+  expect(figures).toContain('tailrace_indexer_fallback_documents_total 0');
+  // What is registered is on the page, and the page names nothing else.
+  expect(scrapedNames(figures)).toEqual(pageNames(METRICS_PAGE, 'Every service that reads from Kafka', 'indexer'));
   second.kill('SIGTERM');
   expect(await second.exit()).toBe(0);
   const admin = await connectAdmin(kafka);

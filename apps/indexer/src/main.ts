@@ -6,18 +6,21 @@ import {
   createConsumerRuntime,
   createNativeConsumer,
   DEFAULT_BACKOFF,
+  Pace,
+  registerMetrics,
   runtimeHealth,
   runtimeLog,
   runtimeMetrics,
   systemClock,
   untilReached,
 } from '@tailrace/kafka-kit';
-import { type Check, Counter, runService } from '@tailrace/service';
+import { type Check, runService } from '@tailrace/service';
 import { type IndexerConfig, readIndexerConfig } from './config.ts';
 import { DailyIndices } from './daily-indices.ts';
 import { IncarnationGate } from './incarnation-gate.ts';
 import { IndexSink } from './index-sink.ts';
 import { watchIndices } from './index-watch.ts';
+import { INDEXER_METRICS } from './metric-table.ts';
 import { SearchClient } from './search-client.ts';
 
 /** The stream that is indexed; the alias and the indices bear its name. */
@@ -56,13 +59,10 @@ await runService({
     const check = () => checkTopics(kafka, used, config.service.contract, (sentence) => log.warn(sentence));
     await untilReached(service, 'Kafka', check, (fault) => fault instanceof ContractError);
 
-    const fallbacks = new Counter({
-      name: 'tailrace_indexer_fallback_documents_total',
-      help: 'Events that OpenSearch refused as they are, and that were indexed by their typed fields.',
-      registers: [metrics],
-    });
+    const { fallbacks } = registerMetrics(metrics, INDEXER_METRICS, {});
     const figures = runtimeMetrics(metrics);
-    const observers = [figures.observer(GROUP.name), runtimeLog(log)];
+    const pace = new Pace(MAX_POLL_INTERVAL_MS, log);
+    const observers = [figures.observer(GROUP.name), runtimeLog(log), pace.see];
     const open = async (): Promise<ConsumerRuntime> => {
       const broker = createNativeConsumer(kafka, {
         group: GROUP.name,
@@ -102,8 +102,9 @@ await runService({
         await running.stop(limitMs);
       },
     );
-    figures.watch(GROUP.name, runtime);
+    figures.watch(GROUP.name, runtime, pace);
     health.set('consumer', () => runtimeHealth(runtime));
+    health.set('pace', () => pace.health());
     runtime.finished.catch((fault: unknown) => fail(fault instanceof Error ? fault : new Error(String(fault))));
   },
 });

@@ -1,4 +1,4 @@
-import { connect, createServer, type Socket } from 'node:net';
+import { layWire } from '@tailrace/kafka-kit/testing';
 import { afterAll, describe, expect, it } from 'vitest';
 import { DailyIndices } from './daily-indices.ts';
 import { IncarnationGate } from './incarnation-gate.ts';
@@ -10,7 +10,7 @@ import { testSearch } from './testing/search.ts';
 
 const T = '"timestamp":"2026-01-31T23:59:59.5Z","service":"web"';
 const search = testSearch();
-const line = await wire(search.url);
+const line = await layWire(search.url);
 const client = new SearchClient({ url: line.url });
 const indices = new DailyIndices(client, { name: search.name, shards: 1, replicas: 0 });
 const sink = new IndexSink(
@@ -26,53 +26,6 @@ afterAll(async () => {
   line.end();
   await search.remove();
 });
-
-/** A wire to the real server that can be cut, and held so that nothing passes. */
-async function wire(target: string) {
-  const { hostname, port } = new URL(target);
-  const open = new Set<Socket>();
-  let state: 'through' | 'cut' | 'held' = 'through';
-  const server = createServer((near) => {
-    if (state === 'cut') {
-      near.destroy();
-      return;
-    }
-    const far = connect(Number(port), hostname);
-    for (const socket of [near, far]) {
-      open.add(socket);
-      // A cut shows as an error on both ends: that is what it is for.
-      socket.on('error', () => {});
-      socket.on('close', () => open.delete(socket));
-    }
-    near.on('data', (bytes) => state !== 'held' && far.write(bytes));
-    far.on('data', (bytes) => near.write(bytes));
-    near.on('close', () => far.destroy());
-    far.on('close', () => near.destroy());
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  const hang = () => {
-    for (const socket of open) socket.destroy();
-  };
-  return {
-    url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`,
-    cut() {
-      state = 'cut';
-      hang();
-    },
-    hold() {
-      state = 'held';
-    },
-    mend() {
-      state = 'through';
-      hang();
-    },
-    end() {
-      hang();
-      server.close();
-    },
-  };
-}
 
 describe('an outage', () => {
   it('is thrown, never an outcome, and the same batch goes through when it is over', async () => {

@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { SERVICE_EVENTS_TOPIC, topicsFor } from '@tailrace/events';
 import { planTopics } from '@tailrace/kafka-kit';
+import { pageNames, scrapedNames } from '@tailrace/kafka-kit/testing';
 import { readListening } from '@tailrace/service';
 import { afterEach, beforeAll, expect, test, vi } from 'vitest';
 import type { AnswerBody } from './answers.ts';
@@ -69,6 +71,9 @@ test('the process takes posts, says that it is ready, and stops in order on SIGT
   const answered = await fetch(`${url}/v1/events`, { method: 'POST', body: lines.join('\n') });
   expect([answered.status, await answered.json()]).toEqual([200, { accepted: 50 }]);
   for (const base of [url, await gateway.url('health')]) expect((await fetch(`${base}/readyz`)).status).toBe(200);
+  // What is registered is on the page, and the page names nothing else.
+  const page = readFileSync(new URL('../../../docs/reference/metrics.md', import.meta.url), 'utf8');
+  expect(scrapedNames(await (await fetch(`${url}/metrics`)).text())).toEqual(pageNames(page, 'ingest-gateway'));
   gateway.child.kill('SIGTERM');
   expect(await gateway.exit()).toBe(0);
   const values = (await readTopic(settings, SERVICE_EVENTS_TOPIC, before)).map(({ value }) => value?.toString() ?? '');

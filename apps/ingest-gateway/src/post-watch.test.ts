@@ -92,7 +92,7 @@ test('the cause that a look finds says what to do, once, and the gateway is read
   stop.abort();
 });
 
-test('a fault of the gateway itself is logged with its stack as an error', () => {
+test('a fault of the gateway itself is logged as an error', () => {
   const { watch, lines } = watching();
   const fault = new Error('a bug');
   watch.answered(internalFault(fault), fault);

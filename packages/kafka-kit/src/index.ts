@@ -13,10 +13,24 @@ export type { HaltReason } from './consume/lane.ts';
 export type { LaneView } from './consume/lane-view.ts';
 export type { ConsumerOptions, DrainReport, RuntimePorts, StuckLane } from './consume/options.ts';
 export { type ConsumerRuntime, createConsumerRuntime, type RuntimeState } from './consume/runtime.ts';
+export { metricReference } from './observe/metric-reference.ts';
+export {
+  everyOf,
+  type GaugeReaders,
+  type LabelBound,
+  type MetricRow,
+  type MetricTable,
+  type Registered,
+  registerMetrics,
+  type SetGauge,
+  startAtZero,
+} from './observe/metric-table.ts';
+export { Pace, SLOW_LOOP_RESPONSE } from './observe/pace.ts';
 export { reasonsOf } from './observe/reasons.ts';
 export type { RuntimeEvent } from './observe/runtime-events.ts';
 export { type RuntimeHealth, runtimeHealth } from './observe/runtime-health.ts';
 export { type RuntimeLogger, type RuntimeLogLine, runtimeLog, runtimeLogLine } from './observe/runtime-log.ts';
+export { RUNTIME_METRICS } from './observe/runtime-metric-table.ts';
 export { type RuntimeMetrics, runtimeMetrics } from './observe/runtime-metrics.ts';
 export type { OutgoingRecord, Published, Publisher } from './publish/contract.ts';
 export { connectPublisher } from './publish/kafka-publisher.ts';

@@ -1,4 +1,3 @@
-export { Counter, Gauge, Histogram } from 'prom-client';
 export {
   bootstrapServers,
   bytes,

@@ -1,7 +1,11 @@
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
 import { type Outcome, STORED } from '../consume/contract.ts';
+import { metricFaults } from '../testing/metric-faults.ts';
 import { GROUP, type Member, RuntimeRig, TOPIC } from '../testing/runtime-rig.ts';
+import { Pace } from './pace.ts';
+import type { RuntimeEvent } from './runtime-events.ts';
+import { RUNTIME_METRICS } from './runtime-metric-table.ts';
 import { runtimeMetrics } from './runtime-metrics.ts';
 
 async function values(registry: Registry, name: string): Promise<Record<string, number>> {
@@ -13,14 +17,15 @@ async function observed(rig: RuntimeRig): Promise<{ registry: Registry; member: 
   const registry = new Registry();
   const metrics = runtimeMetrics(registry, rig.clock);
   const member = rig.member();
-  const observe = metrics.observer(GROUP);
+  const pace = new Pace(300_000, { warn: () => {}, info: () => {} }, rig.clock);
+  const observers = [metrics.observer(GROUP), pace.see];
   // The rig collects the events; what it collected is told in order.
   const push = member.events.push.bind(member.events);
   member.events.push = (...events) => {
-    for (const event of events) observe(event);
+    for (const event of events) for (const observe of observers) observe(event);
     return push(...events);
   };
-  metrics.watch(GROUP, member.runtime);
+  metrics.watch(GROUP, member.runtime, pace);
   await rig.start(member);
   return { registry, member };
 }
@@ -39,8 +44,11 @@ it('what a runtime does becomes figures with the partition as a label', async ()
   expect(await values(registry, 'records_total')).toEqual({
     [`${GROUP} ${TOPIC} 0 stored`]: 19,
     [`${GROUP} ${TOPIC} 0 skipped`]: 1,
+    [`${GROUP} ${TOPIC} 0 retried`]: 0,
+    [`${GROUP} ${TOPIC} 0 dead`]: 0,
     [`${GROUP} ${TOPIC} 1 stored`]: 3,
     [`${GROUP} ${TOPIC} 1 skipped`]: 1,
+    [`${GROUP} ${TOPIC} 1 retried`]: 0,
     [`${GROUP} ${TOPIC} 1 dead`]: 1,
   });
   expect(await values(registry, 'skipped_records_total')).toEqual({ [`${GROUP} old`]: 2 });
@@ -50,9 +58,10 @@ it('what a runtime does becomes figures with the partition as a label', async ()
     [`${GROUP} drain`]: 0,
   });
   expect(await values(registry, 'rebalances_total')).toEqual({ [`${GROUP} assigned`]: 1, [`${GROUP} revoked`]: 0, [`${GROUP} lost`]: 0 });
-  expect(await values(registry, 'halts_total')).toEqual({ [`${GROUP} ${TOPIC} 1 dead`]: 1 });
+  expect(await values(registry, 'halts_total')).toMatchObject({ [`${GROUP} ${TOPIC} 1 dead`]: 1, [`${GROUP} ${TOPIC} 1 gap`]: 0 });
   expect(await values(registry, 'halted')).toEqual({ [`${GROUP} ${TOPIC} 0`]: 0, [`${GROUP} ${TOPIC} 1`]: 1 });
   expect(await values(registry, 'lag_records')).toEqual({ [`${GROUP} ${TOPIC} 0`]: 0, [`${GROUP} ${TOPIC} 1`]: 2 });
+  expect(await values(registry, 'max_lag_records')).toEqual({ [GROUP]: 2 });
   expect(await values(registry, 'unsettled_records')).toEqual({ [`${GROUP} ${TOPIC} 0`]: 0, [`${GROUP} ${TOPIC} 1`]: 1 });
   expect((await values(registry, 'commits_total'))[GROUP]).toBeGreaterThan(0);
   expect(Object.keys(await values(registry, 'poll_interval_seconds')).length).toBeGreaterThan(5);
@@ -123,5 +132,35 @@ it('a partition of which the client delivers nothing though the log has more sho
   await rig.until(() => rig.committed(1) === 5, 'read again');
   await rig.clock.advance(2000);
   expect((await values(registry, 'stalled_seconds'))[`${GROUP} ${TOPIC} 1`]).toBe(0);
-  expect(await values(registry, 'stalls_total')).toEqual({ [`${GROUP} ${TOPIC} 1`]: 1 });
+  expect(await values(registry, 'stalls_total')).toEqual({ [`${GROUP} ${TOPIC} 0`]: 0, [`${GROUP} ${TOPIC} 1`]: 1 });
+});
+
+it('every row of the table is fed, and only with the labels and values that the row names', async () => {
+  const rig = new RuntimeRig(2);
+  const { registry, member } = await observed(rig);
+  rig.append(2);
+  await rig.until(() => rig.committed() === 2, 'committed');
+  const lane = rig.tp();
+  const gaps = (['expired', 'truncated', 'recreated', 'void'] as const).map((kind) => ({ kind, from: 0, to: 9 }));
+  const cause = new Error('away');
+  const told: readonly RuntimeEvent[] = [
+    ...(['assigned', 'revoked', 'lost'] as const).map((how): RuntimeEvent => ({ kind: 'rebalanced', how, partitions: [lane] })),
+    ...(['revoke', 'stop'] as const).map((why): RuntimeEvent => ({ kind: 'drained', why, tookMs: 9, abandonedRecords: 1, stuck: [] })),
+    ...gaps.map((gap): RuntimeEvent => ({ kind: 'gap', lane, gap })),
+    { kind: 'lane-halted', lane, why: { kind: 'gap', gap: { kind: 'expired', from: 0, to: 9 }, sentence: '' } },
+    { kind: 'lane-halted', lane, why: { kind: 'dead', offset: 0, reason: '', sentence: '' } },
+    { kind: 'lane-halted', lane, why: { kind: 'sink', sentence: '' } },
+    ...(['records', 'bytes', 'age', 'gap', 'drain'] as const).map(
+      (closedBy): RuntimeEvent => ({ kind: 'handed-over', lane, records: 1, closedBy }),
+    ),
+    { kind: 'settled', lane, stored: 1, skipped: 1, retried: 1, dead: 1 },
+    { kind: 'skipped', lane, reason: 'old', records: 1 },
+    { kind: 'outage', lane, attempts: 1, cause },
+    { kind: 'stalled', lane, position: 0, end: 9, sinceMs: 0, attempts: 1 },
+    { kind: 'commit', result: { kind: 'failed', positions: [], reason: 'no' } },
+    { kind: 'flush-failed', cause },
+    { kind: 'broker-error', cause },
+  ];
+  member.events.push(...told);
+  expect(await metricFaults(registry, RUNTIME_METRICS)).toEqual([]);
 });

@@ -120,7 +120,7 @@ export const serviceVariables = {
   },
   logLevel: {
     name: 'LOG_LEVEL',
-    about: 'The least serious level that is logged.',
+    about: 'The least serious level that is logged. Under `debug` and `trace` a fault is logged with its stack.',
     format: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
     need: { default: 'info' },
   },

@@ -1,3 +1,4 @@
+// biome-ignore lint/style/noRestrictedImports: any metric does for a test of what serves them.
 import { Counter, Gauge } from 'prom-client';
 import { afterEach, expect, test } from 'vitest';
 import { type Check, Health } from './health.ts';

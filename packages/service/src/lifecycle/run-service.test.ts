@@ -179,7 +179,15 @@ test.each(['throws', 'rejects', 'fails'])('a service that %s logs it, stops in o
   const service = run(misbehaviour);
   expect((await service.end()).code).toBe(1);
   expect(partsOf(service.messages())).toEqual(['below opened', 'above opened', 'above closed', 'below closed']);
-  expect(service.lines.filter(({ level }) => level === 'fatal')).toHaveLength(1);
+  const fatal = service.lines.filter(({ level }) => level === 'fatal');
+  expect(fatal).toHaveLength(1);
+  expect(fatal[0]?.err).toEqual({ type: 'Error', message: misbehaviour === 'fails' ? 'the loop broke' : 'a bug' });
+});
+
+test('the stack of what ended a service is there for those who ask with LOG_LEVEL=debug', async () => {
+  const service = run('throws', { LOG_LEVEL: 'debug' });
+  expect((await service.end()).code).toBe(1);
+  expect(service.lines.find(({ level }) => level === 'fatal')?.err).toMatchObject({ stack: expect.stringContaining('fixture-service.ts') });
 });
 
 test('a wrong configuration prints one line for each fault and exits with 2', async () => {

@@ -3,9 +3,9 @@ import { kafkaLog } from './kafka-log.ts';
 import { logListening, readListening, urlOf } from './listening.ts';
 import { createLogger, type Logger } from './logger.ts';
 
-function logged(write: (log: Logger) => void, secrets: readonly string[] = []): string[] {
+function logged(write: (log: Logger) => void, secrets: readonly string[] = [], level = 'trace'): string[] {
   const lines: string[] = [];
-  write(createLogger({ name: 'test', level: 'trace', secrets, to: { write: (line: string) => void lines.push(line.trimEnd()) } }));
+  write(createLogger({ name: 'test', level, secrets, to: { write: (line: string) => void lines.push(line.trimEnd()) } }));
   return lines;
 }
 
@@ -37,6 +37,27 @@ test('a secret value is struck out wherever it stands: message, error text, stac
   expect(line).not.toContain('ss/w ord');
   expect(line).not.toContain('ss%2Fw');
   expect(JSON.parse(line ?? '')).toMatchObject({ msg: 'again (secret)', url: 'http://u:(secret)@h', err: { message: 'refused (secret)' } });
+});
+
+test.each([
+  ['trace', true],
+  ['debug', true],
+  ['info', false],
+  ['fatal', false],
+])('under level %s a fault has its stack: %s; its kind and the messages of its causes it has always', (level, stacks) => {
+  const cause = new AggregateError([new Error('refused')], 'no server answers');
+  const fault = Object.assign(new TypeError('can not go on', { cause }), { code: 'E1', inner: new Error('inner') });
+  const lines = logged((log) => log.child({ part: 'x' }).fatal({ err: fault }, 'ended'), [], level);
+  const { err } = JSON.parse(lines[0] ?? '');
+  expect(err).toMatchObject({ type: 'TypeError', message: 'can not go on: no server answers', code: 'E1', inner: { message: 'inner' } });
+  expect(lines[0]?.includes('logger.test.ts')).toBe(stacks);
+  const [aggregated] = logged((log) => log.fatal({ err: cause }), [], level);
+  expect(JSON.parse(aggregated ?? '')).toMatchObject({ err: { aggregateErrors: [{ message: 'refused' }] } });
+  expect(aggregated?.includes('logger.test.ts')).toBe(stacks);
+});
+
+test('a fault that is no error is logged as it is', () => {
+  expect(JSON.parse(logged((log) => log.error({ err: 'just words' }), [], 'info')[0] ?? '')).toMatchObject({ err: 'just words' });
 });
 
 test('a short secret does not tear words apart', () => {
