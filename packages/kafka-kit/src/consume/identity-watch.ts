@@ -34,6 +34,8 @@ export class IdentityWatch {
   #compare(topic: string): void {
     const { broker, lanes, observe } = this.#context;
     const running = [...lanes.values()].filter((lane) => lane.topic === topic && lane.phase.kind === 'running');
+    // What is delivered behind the begin of the look-up may be the next life's.
+    const delivered = new Map(running.map((lane) => [lane, lane.expected]));
     // A cluster that does not answer would otherwise collect one more request at every turn.
     if (running.length === 0 || this.#asking.has(topic)) return;
     this.#asking.add(topic);
@@ -41,8 +43,9 @@ export class IdentityWatch {
       (incarnation) =>
         this.#context.enter(() => {
           this.#asking.delete(topic);
-          for (const lane of running) {
-            if (lane.phase.kind === 'running' && this.#context.owns(lane) && lane.facts?.incarnation !== incarnation) this.#suspect(lane);
+          for (const [lane, end] of delivered) {
+            if (lane.facts?.incarnation === incarnation) lane.proves(end);
+            else if (lane.phase.kind === 'running' && this.#context.owns(lane)) this.#suspect(lane);
           }
         }),
       (cause: unknown) => {

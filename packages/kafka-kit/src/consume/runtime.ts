@@ -82,7 +82,11 @@ class Runtime implements ConsumerRuntime {
     this.#context = new LoopContext(options, { ...ports, observe: (event) => this.#tally.see(event) });
     this.#rebalances = new Rebalances(this.#context);
     this.#positioning = new Positioning(this.#context, () => this.#rebalances.unanswered);
-    this.#dispatcher = new Dispatcher(this.#context, (lane, cause) => this.#positioning.reopen(lane, cause));
+    this.#dispatcher = new Dispatcher(
+      this.#context,
+      (lane, cause) => this.#positioning.reopen(lane, cause),
+      (lane, gap) => this.#positioning.passed(lane, gap),
+    );
     this.#flow = new FlowControl(this.#context);
     this.#fetches = new FetchWatch(this.#context);
     this.#lastPollMs = ports.clock.nowMs();
@@ -204,7 +208,7 @@ class Runtime implements ConsumerRuntime {
           lane.accept(record, nowMs);
         } else this.#positioning.unexpected(lane, record);
       } else if (lane.phase.kind === 'checking') this.#positioning.holdBack(lane, record);
-      // Opening, halted and draining lanes take nothing: what is delivered for them was never tracked and is read again.
+      // Opening, ending, halted and draining lanes take nothing: what is delivered for them was never tracked and is read again.
     }
   }
 
