@@ -33,7 +33,7 @@ it.each<[RuntimeEvent, string | undefined]>([
   ],
   [
     { kind: 'gap', lane, gap: { kind: 'expired', from: 1, to: 3 }, done: 'recorded' },
-    'error: records are missing (expired) at events, partition 3, offsets 1 to 2',
+    'error: records are missing (expired) at events, partition 3, offsets 1 to 2: written down by the sink, and on',
   ],
   [
     { kind: 'gap', lane, gap: { kind: 'recreated', from: 5, to: 5 }, done: 'halted' },

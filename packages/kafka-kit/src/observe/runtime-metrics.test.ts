@@ -125,3 +125,34 @@ it('a partition of which the client delivers nothing though the log has more sho
   expect((await values(registry, 'stalled_seconds'))[`${GROUP} ${TOPIC} 1`]).toBe(0);
   expect(await values(registry, 'stalls_total')).toEqual({ [`${GROUP} ${TOPIC} 1`]: 1 });
 });
+
+it('gaps are counted by kind and by what was done, with their offsets, and partitions that stand still by what they stand before', async () => {
+  const rig = new RuntimeRig(3, { gaps: { kind: 'skip' } });
+  rig.append(30, 0);
+  rig.cluster.log(rig.tp(0)).deleteBefore(20);
+  rig.cluster.group(GROUP).setCommitted({ ...rig.tp(0), nextToRead: 5 });
+  rig.cluster.group(GROUP).setCommitted({ ...rig.tp(1), nextToRead: 7 });
+  rig.append(3, 2);
+  rig.cluster.log(rig.tp(2)).appendVoids(4);
+  rig.append(1, 2);
+  const { registry } = await observed(rig);
+  await rig.until(() => rig.committed(0) === 30 && rig.committed(2) === 8, 'read');
+  await rig.clock.advance(11_000);
+  expect(await values(registry, 'gaps_total')).toEqual({
+    [`${GROUP} ${TOPIC} 0 expired skipped`]: 1,
+    [`${GROUP} ${TOPIC} 1 truncated halted`]: 1,
+    [`${GROUP} ${TOPIC} 2 void void`]: 1,
+  });
+  expect(await values(registry, 'gap_offsets_total')).toEqual({
+    [`${GROUP} ${TOPIC} 0 expired skipped`]: 15,
+    [`${GROUP} ${TOPIC} 1 truncated halted`]: 7,
+    [`${GROUP} ${TOPIC} 2 void void`]: 4,
+  });
+  expect(await values(registry, 'halted_partitions')).toEqual({
+    [`${GROUP} expired`]: 0,
+    [`${GROUP} truncated`]: 1,
+    [`${GROUP} recreated`]: 0,
+    [`${GROUP} dead`]: 0,
+    [`${GROUP} sink`]: 0,
+  });
+});

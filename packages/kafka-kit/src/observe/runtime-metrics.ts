@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { LaneView } from '../consume/lane-view.ts';
 import type { ConsumerRuntime } from '../consume/runtime.ts';
 import { type Clock, systemClock } from '../time/clock.ts';
+import { gapMetrics } from './gap-metrics.ts';
 import type { RuntimeEvent } from './runtime-events.ts';
 
 /** The figures of every runtime of a process, in one registry. Labels say `partition`: what the code calls a lane. */
@@ -69,7 +70,7 @@ export function runtimeMetrics(registry: Registry, clock: Pick<Clock, 'nowMs'> =
       },
     });
   }
-  const counters = createCounters(registry);
+  const counters = { ...createCounters(registry), gapOffsets: gapMetrics(registry, watched) };
   return {
     observer: (group) => observer(counters, group),
     watch: (group, runtime) => {
@@ -78,7 +79,7 @@ export function runtimeMetrics(registry: Registry, clock: Pick<Clock, 'nowMs'> =
   };
 }
 
-type Counters = ReturnType<typeof createCounters>;
+type Counters = ReturnType<typeof createCounters> & { readonly gapOffsets: ReturnType<typeof gapMetrics> };
 
 function createCounters(registry: Registry) {
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]): Counter<L> =>
@@ -96,7 +97,11 @@ function createCounters(registry: Registry) {
     rebalances: counter('rebalances_total', 'Rebalance events.', ['group', 'how']),
     commits: counter('commits_total', 'Commits that the broker confirmed.', ['group']),
     commitsFailed: counter('commits_failed_total', 'Commits that the broker refused.', ['group']),
-    gaps: counter('gaps_total', 'Ranges of offsets that could not be read where they were expected.', [...LANE, 'kind']),
+    gaps: counter('gaps_total', 'Ranges of offsets that could not be read where they were expected, by kind and by what was done.', [
+      ...LANE,
+      'kind',
+      'done',
+    ]),
     outages: counter('outages_total', 'Times that a partition began to wait for a sink or a broker that fails.', LANE),
     stalls: counter('stalls_total', 'Times that the client delivered nothing of a partition although the log had more.', LANE),
     halts: counter('halts_total', 'Times that a partition was halted.', [...LANE, 'kind']),
@@ -164,7 +169,8 @@ function observer(counters: Counters, group: string): (event: RuntimeEvent) => v
         counters.halts.inc({ ...of(event.lane), kind: event.why.kind });
         return;
       case 'gap':
-        counters.gaps.inc({ ...of(event.lane), kind: event.gap.kind });
+        counters.gaps.inc({ ...of(event.lane), kind: event.gap.kind, done: event.done });
+        counters.gapOffsets(group, event);
         return;
       case 'outage':
         if (event.attempts === 1) counters.outages.inc(of(event.lane));
