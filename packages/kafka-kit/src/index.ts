@@ -9,6 +9,7 @@ export { incarnationOf, TopicIdentity } from './broker/topic-identity.ts';
 export type { BatchLimits } from './consume/batcher.ts';
 export type { Batch, CloseReason, Gap, Lane, Outcome, Sink } from './consume/contract.ts';
 export { STORED, StandsStill } from './consume/contract.ts';
+export type { IdleMember } from './consume/idle-member.ts';
 export type { HaltReason } from './consume/lane.ts';
 export type { HaltCause, LaneView } from './consume/lane-view.ts';
 export type { ConsumerOptions, DrainReport, RuntimePorts, StuckLane } from './consume/options.ts';

@@ -19,6 +19,10 @@ export class LoopContext {
   readonly unconfirmed = new Map<string, number>();
   /** The life of its topic that a partition was read in last, by this process. */
   readonly lives = new Map<string, TopicLife>();
+  /** Topics that the cluster does not have, as of the last look for one of which nothing is owned. */
+  readonly missingTopics = new Set<string>();
+  /** When the cluster last told an id of a topic, or that there is none. */
+  topicsAnsweredMs: number | undefined;
   #entered: (() => void)[] = [];
   #wake = new AbortController();
 
