@@ -3,7 +3,9 @@ import { type ClusterAdmin, connectAdmin, reasonsOf } from '@tailrace/kafka-kit'
 import { ConfigError } from '@tailrace/service';
 import { Command, CommanderError, Option } from 'commander';
 import { commandPlace, kafkaSettings, ownVersion, type Place, requireLakeSettings, topicProfile } from './config.ts';
+import { terminalConfirm } from './confirm.ts';
 import { lagCommand } from './group.ts';
+import { resetCommand, resetWriter } from './group-reset.ts';
 import { createOutput, EXIT, type Output } from './output.ts';
 import { applyCommand, planCommand } from './topics.ts';
 import { networkFault, requireS3, UnreachableError } from './unreachable.ts';
@@ -94,7 +96,7 @@ function buildProgram(behindDashes: readonly string[], done: (code: number) => v
       return withAdmin((admin, output) => applyCommand(admin, profileFor(options), options.dryRun === true, output));
     });
 
-  const group = noun(program, 'group', 'Look at consumer groups.');
+  const group = noun(program, 'group', 'Look at consumer groups, and move them.');
   group
     .command('lag')
     .description('show how many records each group has not settled yet')
@@ -103,6 +105,24 @@ function buildProgram(behindDashes: readonly string[], done: (code: number) => v
     .action((options, command) => {
       noOtherWords(command, behindDashes, '--group');
       return withAdmin((admin, output) => lagCommand(admin, options.group, output));
+    });
+
+  group
+    .command('reset')
+    .description('move a stopped group to another position; shows what that means, and asks')
+    .requiredOption('--group <name>', 'the group')
+    .requiredOption('--to <position>', 'earliest, latest, a time (2026-01-31T12:00:00Z) or offset:N (with --topic and --partition)')
+    .option('--topic <name>', 'only this topic')
+    .option('--partition <number>', 'only this partition')
+    .option('--dry-run', 'show what it would do, and change nothing')
+    .option('--yes', 'do not ask')
+    .allowExcessArguments()
+    .action((options, command) => {
+      noOtherWords(command, behindDashes, '--group');
+      const settings = kafkaSettings(place());
+      const ports = { ...resetWriter(settings), confirm: terminalConfirm(), nowMs: Date.now };
+      const flags = { dryRun: options.dryRun === true, yes: options.yes === true, json: common().json === true };
+      return withAdmin((admin, output) => resetCommand({ ...ports, admin }, { ...options, ...flags }, output));
     });
 
   for (const { noun: name, app, verbs, about } of appNouns) {

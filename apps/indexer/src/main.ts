@@ -1,4 +1,4 @@
-import { groupNamed, streams, topicsFor } from '@tailrace/events';
+import { gapPolicies, groupNamed, streams, topicsFor } from '@tailrace/events';
 import {
   type ConsumerRuntime,
   ContractError,
@@ -83,7 +83,14 @@ await runService({
         },
       );
       const runtime = createConsumerRuntime(
-        { ...runtimeOptions(config), group: GROUP.name, topics, sink, start: GROUP.start },
+        {
+          ...runtimeOptions(config),
+          group: GROUP.name,
+          topics,
+          sink,
+          start: GROUP.start,
+          gaps: { kind: gapPolicies[GROUP.gapPolicy].now },
+        },
         {
           broker,
           clock: systemClock,

@@ -1,6 +1,6 @@
 import { EVENT_TYPE_HEADER, EVENT_VERSION_HEADER, SERVICE_EVENT_TYPE, SERVICE_EVENT_VERSION } from './event-headers.ts';
 import { type Field, MAX_EVENT_BYTES, serviceEventFields } from './fields.ts';
-import { groups } from './groups.ts';
+import { gapPolicies, groups } from './groups.ts';
 import { eventFieldMappings } from './index-mapping.ts';
 import { serviceEventSchema } from './json-schema.ts';
 import { parquetColumns } from './parquet-columns.ts';
@@ -92,9 +92,15 @@ export function topicsPage(): string {
     group.about,
     `${group.allowedDelayMs / 1000} s`,
     group.gapPolicy,
+    group.position === 'kafka' ? 'its commit in Kafka' : 'its chain in the lake',
     group.retry,
     group.protocol,
     group.start,
+  ]);
+  const policies = Object.entries(gapPolicies).map(([name, { now, about }]) => [
+    `\`${name}\``,
+    about,
+    now === name ? 'yes' : `not yet: \`${now}\` until then`,
   ]);
   return `${GENERATED}
 # Topics and groups
@@ -107,7 +113,28 @@ On every topic: replication factor 3, min.insync.replicas=2, unclean.leader.elec
 
 The partitions of a keyed topic are never raised: that would break the order per key for ever.
 
-${table(['group', 'state', 'what it does', 'allowed delay', 'when Kafka lost records', 'retry', 'protocol', 'starts at'], rows)}
+${table(['group', 'state', 'what it does', 'allowed delay', 'when Kafka lost records', 'position', 'retry', 'protocol', 'starts at'], rows)}
+
+## When records are missing
+
+At every assignment, and whenever an offset comes that was not expected, a partition's position is held against the log:
+
+- **expired**: it lies below the log's start. Retention, or somebody, deleted what was not read yet.
+- **truncated**: it lies above the log's end, as after an unclean leader election. Believed when a second look-up 10 s later agrees.
+- **recreated**: the topic was deleted and made anew under its name. Believed likewise. A process knows it of the topics that it read itself; after a restart it takes the new topic for what it is.
+- **void**: offsets that never held a record for readers, such as the markers of transactions. Nothing is missing; they are counted.
+
+${table(['policy', 'what it does about expired records', 'in this release'], policies)}
+
+A truncated log halts every group, and a topic made anew halts all but those with \`record-and-go-on\`, which write down where the old one ended and read the new one from its start.
+
+A partition that halts says so in \`/readyz\` (degraded), in the log and in \`tailrace_consumer_halted\`; it never ends the process. \`tailrace group lag\` shows the range. To end it, stop the group, move it, and start it again:
+
+\`\`\`sh
+npx tailrace group reset --group indexer --topic service-events --partition 3 --to earliest
+\`\`\`
+
+\`--to\` is \`earliest\`, \`latest\`, a time such as \`2026-01-31T12:00:00Z\`, or \`offset:123\`. It shows what would be read again and what would be passed over, and asks. A group that runs is refused, and so is one whose position is in the lake. A sink that writes under record ids, as the indexer does, doubles nothing when records are read again.
 `;
 }
 

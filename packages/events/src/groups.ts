@@ -1,6 +1,21 @@
 /** What a group does about offsets that Kafka no longer holds. */
 export type GapPolicy = 'restore' | 'fresh-first' | 'record-and-go-on' | 'halt' | 'skip';
 
+/** What a consumer does about a gap in this release. */
+export type GapPolicyNow = Extract<GapPolicy, 'halt' | 'skip' | 'record-and-go-on'>;
+
+/** Each policy: what it is, and what stands for it until it is built. */
+export const gapPolicies: Readonly<Record<GapPolicy, { readonly now: GapPolicyNow; readonly about: string }>> = {
+  restore: { now: 'halt', about: 'Reads what is missing from the lake, in order, and goes on from Kafka.' },
+  'fresh-first': { now: 'halt', about: 'Goes on near the end of the log, and says what it did not see.' },
+  'record-and-go-on': {
+    now: 'record-and-go-on',
+    about: 'Writes the exact range down as lost, and goes on at once: to wait would only lose more.',
+  },
+  halt: { now: 'halt', about: 'The partition stands still, and names the range and the command that ends it.' },
+  skip: { now: 'skip', about: 'Counts and logs the range, and goes on at the first record that is there.' },
+};
+
 /** A topic of a group's own: dead letters, records that wait for a fixed delay, or replayed records. */
 export type SideTopic = 'dlq' | `retry.${string}` | 'replay';
 
@@ -13,6 +28,8 @@ export interface GroupDeclaration {
   /** How far behind it may be before somebody should look. */
   readonly allowedDelayMs: number;
   readonly gapPolicy: GapPolicy;
+  /** What it goes on from: its commit in Kafka, or the chain in the lake, for which no reset of the group can stand. */
+  readonly position: 'kafka' | 'lake';
   /** `in-place`: order per key is kept, the lane waits. `topics`: order is given up, the lane goes on (in place while these topics are planned). */
   readonly retry: 'in-place' | 'topics';
   /** `consumer` is KIP-848. `classic` is for a group that must notice a dead member faster than the broker's session allows. */
@@ -33,6 +50,7 @@ export const groups = [
     state: 'planned',
     allowedDelayMs: MINUTE_MS / 2,
     gapPolicy: 'fresh-first',
+    position: 'kafka',
     retry: 'in-place',
     protocol: 'classic',
     start: 'latest',
@@ -44,6 +62,7 @@ export const groups = [
     state: 'active',
     allowedDelayMs: 5 * MINUTE_MS,
     gapPolicy: 'restore',
+    position: 'kafka',
     retry: 'topics',
     protocol: 'consumer',
     start: 'earliest',
@@ -55,6 +74,7 @@ export const groups = [
     state: 'active',
     allowedDelayMs: 30 * MINUTE_MS,
     gapPolicy: 'record-and-go-on',
+    position: 'lake',
     retry: 'in-place',
     protocol: 'consumer',
     start: 'earliest',

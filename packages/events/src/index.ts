@@ -10,7 +10,16 @@ export {
   serviceEventHeaders,
 } from './event-headers.ts';
 export { type Field, MAX_EVENT_BYTES, serviceEventFields } from './fields.ts';
-export { type GapPolicy, type GroupDeclaration, type GroupName, groupNamed, groups, type SideTopic } from './groups.ts';
+export {
+  type GapPolicy,
+  type GapPolicyNow,
+  type GroupDeclaration,
+  type GroupName,
+  gapPolicies,
+  groupNamed,
+  groups,
+  type SideTopic,
+} from './groups.ts';
 export { growthProblems } from './growth.ts';
 export { eventFieldMappings } from './index-mapping.ts';
 export { type Instant, isInstant, parseInstant } from './instant.ts';

@@ -12,6 +12,11 @@ export interface PartitionLag extends TopicPartition {
   readonly lag: number;
 }
 
+/** Where a point in time lies in a partition. */
+export interface OffsetAt extends TopicPartition {
+  readonly offset: number | undefined;
+}
+
 /** What Kafka's own tools do, and the native client can not: topic settings and groups’ offsets. */
 export interface ClusterAdmin {
   /** The named topics as they are; those that do not exist are left out. */
@@ -23,6 +28,8 @@ export interface ClusterAdmin {
   /** Makes topics and sets settings; `refused` and `unreadable` are passed over. */
   apply(changes: readonly TopicChange[]): Promise<void>;
   groupLag(group: string, topics: readonly string[]): Promise<PartitionLag[]>;
+  /** Of each partition the first offset whose broker time is at or behind `timeMs`; undefined where there is none yet. */
+  offsetsAt(topics: readonly string[], timeMs: number): Promise<OffsetAt[]>;
   deleteTopics(names: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -101,15 +108,9 @@ class SecondClientAdmin implements ClusterAdmin {
   async groupLag(group: string, topics: readonly string[]): Promise<PartitionLag[]> {
     const existing = await this.#existing(topics);
     if (existing.length === 0) return [];
-    const metadata = await this.#admin.metadata({ topics: existing, forceUpdate: true });
-    const asked = (timestamp: bigint) =>
-      existing.map((name) => ({
-        name,
-        partitions: (metadata.topics.get(name)?.partitions ?? []).map((_, partitionIndex) => ({ partitionIndex, timestamp })),
-      }));
     const [starts, ends, commits] = await Promise.all([
-      this.#admin.listOffsets({ topics: asked(EARLIEST) }),
-      this.#admin.listOffsets({ topics: asked(LATEST) }),
+      this.#offsets(existing, EARLIEST),
+      this.#offsets(existing, LATEST),
       this.#commits(group, existing),
     ]);
     const lags = ends.flatMap(({ name, partitions }) =>
@@ -126,12 +127,35 @@ class SecondClientAdmin implements ClusterAdmin {
     return lags.sort((a, b) => existing.indexOf(a.topic) - existing.indexOf(b.topic) || a.partition - b.partition);
   }
 
+  async offsetsAt(topics: readonly string[], timeMs: number): Promise<OffsetAt[]> {
+    const existing = await this.#existing(topics);
+    if (existing.length === 0) return [];
+    return (await this.#offsets(existing, BigInt(timeMs))).flatMap(({ name, partitions }) =>
+      partitions.map(({ partitionIndex: partition, offset }) => ({
+        topic: name,
+        partition,
+        offset: offset < 0n ? undefined : Number(offset),
+      })),
+    );
+  }
+
   async deleteTopics(names: readonly string[]): Promise<void> {
     if (names.length > 0) await this.#admin.deleteTopics({ topics: [...names] });
   }
 
   async close(): Promise<void> {
     await this.#admin.close();
+  }
+
+  /** Of each partition the offset that stands for a time, or for one of Kafka's words for its ends. */
+  async #offsets(topics: readonly string[], timestamp: bigint) {
+    const metadata = await this.#admin.metadata({ topics: [...topics], forceUpdate: true });
+    return await this.#admin.listOffsets({
+      topics: topics.map((name) => ({
+        name,
+        partitions: (metadata.topics.get(name)?.partitions ?? []).map((_, partitionIndex) => ({ partitionIndex, timestamp })),
+      })),
+    });
   }
 
   /** Asked first: a metadata request for a topic that is not there is an error of the whole request. */

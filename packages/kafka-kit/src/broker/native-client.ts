@@ -23,6 +23,9 @@ export const CODES = {
   transport: -195,
   messageTimedOut: -192,
   fatal: -150,
+  illegalGeneration: 22,
+  unknownMember: 25,
+  staleMemberEpoch: 113,
 } as const;
 
 /** `KafkaSettings` in librdkafka's names. Secrets stay in this object: it is never logged. */

@@ -50,7 +50,12 @@ export class StandsStill extends Error {
   }
 }
 
-/** Offsets `[from, to)` that the lane can not read where it expected them. */
+/**
+ * Offsets `[from, to)` that the lane can not read where it expected them. `expired`: below the log's start. `truncated`: the log ends at
+ * `from`, and the lane stood at `to`. `void`: never held a readable record. `recreated`: the topic was deleted and made anew, and
+ * `from` = `to` is the end of what is proven to be of the old one: everything delivered before the begin of the last look-up that
+ * still gave its id. What was delivered behind it may be the new topic's.
+ */
 export interface Gap {
   readonly kind: 'expired' | 'truncated' | 'recreated' | 'void';
   readonly from: number;
@@ -66,7 +71,12 @@ export interface Sink {
   readonly name: string;
   /** Overrides the committed position; never lowers the commit. A throw is an outage: it is asked again with backoff. */
   assign?(lane: Lane): Promise<{ readonly startAt: number } | undefined>;
-  /** Called after every record below `from` was handed over and before any at `to`. A throw is an outage. */
+  /**
+   * Called after every record below `from` was handed over and before any at `to`, of what the group's policy lets pass; a throw is an
+   * outage, and the same gap may be told again after a rebalance or a crash. `recreated` is told on the old lane (its incarnation);
+   * batches of it that are still open then have nothing to settle any more, and the partition is opened anew under the new
+   * incarnation (`assign`). It may be told of a lane that was flushed and given back long before.
+   */
   gap?(lane: Lane, gap: Gap): Promise<void>;
   write(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]>;
   /** Resolves the batches it holds for these lanes, as far as it can. */

@@ -15,10 +15,13 @@ interface Settled {
 export class Dispatcher {
   readonly #context: LoopContext;
   readonly #reopen: (lane: LaneState, cause: unknown) => void;
+  readonly #passed: (lane: LaneState, gap: Gap) => void;
 
-  constructor(context: LoopContext, reopen: (lane: LaneState, cause: unknown) => void) {
+  /** `passed`: the sink knows of the gap, which has left the queue. */
+  constructor(context: LoopContext, reopen: (lane: LaneState, cause: unknown) => void, passed: (lane: LaneState, gap: Gap) => void) {
     this.#context = context;
     this.#reopen = reopen;
+    this.#passed = passed;
   }
 
   /** Hands over what may be handed over now. */
@@ -147,8 +150,8 @@ export class Dispatcher {
       lane.tellingGap = false;
       // By name: a batch before the gap may have failed meanwhile, and stands at the head again.
       lane.queue = lane.queue.filter((item) => item !== news);
-      this.#context.observe({ kind: 'gap', lane: lane.tp, gap });
       if (lane.outage?.why === 'gap') this.#context.recovered(lane, 'outage');
+      this.#passed(lane, gap);
     };
     const { facts } = lane;
     if (sink.gap === undefined || facts === undefined) {

@@ -1,5 +1,6 @@
 import type { PartitionFacts } from '../broker/broker-consumer.ts';
 import { type Backoff, backoffMs } from '../recover/backoff.ts';
+import { gapAt } from '../recover/position.ts';
 import type { LaneState } from './lane.ts';
 import type { LoopContext } from './loop-context.ts';
 import { LOOKUP_TIMEOUT_MS } from './options.ts';
@@ -102,11 +103,17 @@ export class FetchWatch {
     );
   }
 
-  #answer(lane: LaneState, watched: Watched, { logEnd }: PartitionFacts, nowMs: number): void {
+  #answer(lane: LaneState, watched: Watched, facts: PartitionFacts, nowMs: number): void {
     const { broker } = this.#context;
+    const { logEnd } = facts;
     watched.askedMs = nowMs;
     const silent = this.#context.owns(lane) && lane.phase.kind === 'running' && !lane.paused && lane.expected === watched.expected;
     if (!silent || this.#watched.get(lane) !== watched) return;
+    // The client jumps in silence where its offset is gone, and tells nothing before the next record comes.
+    if (gapAt(facts, lane.expected) !== undefined) {
+      this.#readAgain(lane);
+      return;
+    }
     const fetched = broker.fetchPosition(lane);
     const before = watched.behind;
     watched.behind = logEnd > Math.max(lane.expected, watched.voidUpTo) ? { fetched } : undefined;

@@ -30,7 +30,7 @@ it('expired at the opening: it halts at once, names the range and the way out, a
   await rig.start(member);
   await rig.until(() => rig.lane(member).phase === 'halted', 'halted', 1000);
   expect(rig.lane(member).halted).toBe(
-    `Group ${GROUP} needs offsets 20 to 29 of ${TOPIC}, partition 0, which Kafka no longer holds; to go on, stop the group and set another offset with kafka-consumer-groups --reset-offsets --group ${GROUP} --topic ${TOPIC}:0.`,
+    `Group ${GROUP} needs offsets 20 to 29 of ${TOPIC}, partition 0, which Kafka no longer holds; to pass them, stop the group, run: tailrace group reset --group ${GROUP} --topic ${TOPIC} --partition 0 --to earliest, and start it.`,
   );
   expect([gapsOf(member), member.sink.offsets(), rig.committed()]).toEqual([[{ kind: 'expired', from: 20, to: 30 }], [], 20]);
   rig.append(10, 1);
@@ -150,7 +150,8 @@ it('recreated while it runs, below where it stood: it halts, and commits nothing
   await rig.until(() => rig.lane(member).outage !== undefined, 'the suspicion');
   member.sink.waiting.store();
   await halted(member);
-  expect(gapsOf(member)).toEqual([{ kind: 'recreated', from: 20, to: 20 }]);
+  // No look-up since the opening gave the old id: nothing is proven to be of it.
+  expect(gapsOf(member)).toEqual([{ kind: 'recreated', from: 0, to: 0 }]);
   await rig.clock.advance(5000);
   expect(rig.committed()).toBeNull();
   expect((await rig.stop(member)).closed).toBe(true);
@@ -175,7 +176,7 @@ it('recreated between two ownerships of one process: a commit of the old life is
   rig.append(30);
   await rig.until(() => member.runtime.lanes().length === 1, 'assigned again');
   await halted(member);
-  expect(gapsOf(member)).toEqual([{ kind: 'recreated', from: 10, to: 10 }]);
+  expect(gapsOf(member)).toEqual([{ kind: 'recreated', from: 0, to: 0 }]);
   expect(member.sink.offsets()).toEqual(Array.from({ length: 10 }, (_, i) => i));
 });
 

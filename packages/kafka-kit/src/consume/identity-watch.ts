@@ -5,7 +5,10 @@ import { IDENTITY_CHECK_MS, LOOKUP_TIMEOUT_MS } from './options.ts';
 /** Errors of the broker may come many times a second; topic ids are compared at most this often. */
 const MIN_INTERVAL_MS = 1000;
 
-/** Compares the ids of the topics that are read with those that their lanes were opened with, every 10 s and after every broker error. */
+/**
+ * Compares the ids of the topics that are read with those that their lanes were opened with, every 10 s and after every broker error.
+ * Of a topic of which nothing is owned it looks whether it is there: else a member without a partition could not say why.
+ */
 export class IdentityWatch {
   readonly #context: LoopContext;
   readonly #suspect: (lane: LaneState) => void;
@@ -32,17 +35,24 @@ export class IdentityWatch {
   }
 
   #compare(topic: string): void {
-    const { broker, lanes, observe } = this.#context;
-    const running = [...lanes.values()].filter((lane) => lane.topic === topic && lane.phase.kind === 'running');
+    const { broker, lanes, missingTopics, observe } = this.#context;
+    const owned = [...lanes.values()].filter((lane) => lane.topic === topic);
+    const running = owned.filter((lane) => lane.phase.kind === 'running');
+    // What is delivered behind the begin of the look-up may be the next life's.
+    const delivered = new Map(running.map((lane) => [lane, lane.expected]));
     // A cluster that does not answer would otherwise collect one more request at every turn.
-    if (running.length === 0 || this.#asking.has(topic)) return;
+    if ((running.length === 0 && owned.length > 0) || this.#asking.has(topic)) return;
     this.#asking.add(topic);
     void broker.incarnation(topic, LOOKUP_TIMEOUT_MS).then(
       (incarnation) =>
         this.#context.enter(() => {
           this.#asking.delete(topic);
-          for (const lane of running) {
-            if (lane.phase.kind === 'running' && this.#context.owns(lane) && lane.facts?.incarnation !== incarnation) this.#suspect(lane);
+          this.#context.topicsAnsweredMs = this.#context.clock.nowMs();
+          if (incarnation === undefined) missingTopics.add(topic);
+          else missingTopics.delete(topic);
+          for (const [lane, end] of delivered) {
+            if (lane.facts?.incarnation === incarnation) lane.proves(end);
+            else if (lane.phase.kind === 'running' && this.#context.owns(lane)) this.#suspect(lane);
           }
         }),
       (cause: unknown) => {

@@ -225,5 +225,5 @@ it('I9 a lane never passes a hole in silence', async () => {
   await rig.until(() => rig.committed() === 13, 'all was read');
   expect(member.sink.offsets()).toEqual([0, 1, 2, 3, 4, 8, 9, 10, 11, 12]);
   expect(told).toEqual(['void 5-8 after 4']);
-  expect(kinds(member.events, 'gap')).toEqual([{ kind: 'gap', lane: rig.tp(), gap: { kind: 'void', from: 5, to: 8 } }]);
+  expect(kinds(member.events, 'gap')).toEqual([{ kind: 'gap', lane: rig.tp(), gap: { kind: 'void', from: 5, to: 8 }, done: 'void' }]);
 });

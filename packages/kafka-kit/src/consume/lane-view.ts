@@ -1,11 +1,16 @@
 import type { TopicPartition } from '../records.ts';
-import type { LanePhase, LaneState, Outage, Stall } from './lane.ts';
+import type { Gap } from './contract.ts';
+import type { HaltReason, LanePhase, LaneState, Outage, Stall } from './lane.ts';
+
+/** What a halted partition stands before. */
+export type HaltCause = Exclude<HaltReason['kind'], 'gap'> | Exclude<Gap['kind'], 'void'>;
 
 /** What people and metrics see of one owned partition. */
 export interface LaneView extends TopicPartition {
   readonly phase: LanePhase['kind'];
   /** Why it reads no further, in one sentence, when it is halted. */
   readonly halted: string | undefined;
+  readonly haltedBy: HaltCause | undefined;
   readonly outage: Outage | undefined;
   /** While the client delivers nothing although the log has more. */
   readonly stall: Stall | undefined;
@@ -32,6 +37,7 @@ export function viewLane(lane: LaneState, cachedLogEnd: number | undefined): Lan
     partition: lane.partition,
     phase: lane.phase.kind,
     halted: lane.phase.kind === 'halted' ? lane.phase.why.sentence : undefined,
+    haltedBy: lane.phase.kind === 'halted' ? haltCause(lane.phase.why) : undefined,
     outage: lane.outage ?? (lane.phase.kind === 'halted' ? undefined : (lane.lookUp ?? lane.suspicion?.outage)),
     stall: lane.stall,
     unansweredSinceMs: unansweredSinceMs(lane),
@@ -43,6 +49,11 @@ export function viewLane(lane: LaneState, cachedLogEnd: number | undefined): Lan
     unsettled: lane.ledger.unsettled,
     bufferedBytes: lane.bufferedBytes,
   };
+}
+
+function haltCause(why: HaltReason): HaltCause | undefined {
+  if (why.kind !== 'gap') return why.kind;
+  return why.gap.kind === 'void' ? undefined : why.gap.kind;
 }
 
 function unansweredSinceMs({ inFlight }: LaneState): number | undefined {

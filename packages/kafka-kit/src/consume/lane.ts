@@ -10,11 +10,15 @@ export type HaltReason =
   | { readonly kind: 'gap'; readonly gap: Gap; readonly sentence: string }
   | { readonly kind: 'dead'; readonly offset: number; readonly reason: string; readonly sentence: string };
 
-/** `opening`: position not known yet. `checking`: something unexpected was delivered and is being looked up. */
+/**
+ * `opening`: position not known yet. `checking`: something unexpected was delivered and is being looked up. `ending`: its topic was
+ * made anew; the sink is told where the old one ended, behind all that is proven to be of it, and then a new lane takes its place.
+ */
 export type LanePhase =
   | { readonly kind: 'opening' }
   | { readonly kind: 'running' }
   | { readonly kind: 'checking'; readonly held: RawRecord[] }
+  | { readonly kind: 'ending' }
   | { readonly kind: 'halted'; readonly why: HaltReason }
   | { readonly kind: 'draining' };
 
@@ -42,12 +46,19 @@ export interface LaneTotals {
   deliveredRecords: number;
 }
 
+/** One life of a topic, as this process read a partition of it. */
+export interface TopicLife {
+  readonly facts: Lane;
+  /** Everything delivered below is of this life: a look-up that was begun behind it still gave this id. */
+  provenEnd: number;
+}
+
 /** News of a gap, with its place in the queue. */
 export interface GapNews {
   readonly gap: Gap;
 }
 
-/** What a lane hands over next, in offset order: records, or news of a void between them. */
+/** What a lane hands over next, in offset order: records, or news of a gap between them. */
 export type QueueItem = RecordBatch | GapNews;
 
 /** All that is known of one owned partition. Only the runtime's loop changes it. */
@@ -78,6 +89,7 @@ export class LaneState implements TopicPartition {
   /** The next offset the client should deliver. */
   expected = 0;
   facts: Lane | undefined;
+  life: TopicLife | undefined;
   queue: QueueItem[] = [];
   /** Whether a call of `sink.gap` for the head of the queue is under way. */
   tellingGap = false;
@@ -85,8 +97,8 @@ export class LaneState implements TopicPartition {
   settledMs: number | undefined;
   /** How many lanes before this one were opened again without settling anything since. */
   reopenings = 0;
-  /** Where to open instead of at the commit: where the lane stood that this one replaces. */
-  readonly reopenAt: number | undefined;
+  /** Where to open instead of at the commit: where the lane stood that this one replaces, or at the start of a new life. */
+  reopenAt: number | undefined;
   #ledger = new OffsetLedger(0);
   #batcher: Batcher;
   #storedUpTo: number;
@@ -131,6 +143,7 @@ export class LaneState implements TopicPartition {
   /** Starts to read at `startAt`. Offsets at or below the group's commit are never stored again (I2). */
   begin(facts: Lane, startAt: number): void {
     this.facts = facts;
+    this.life = { facts, provenEnd: startAt };
     this.expected = startAt;
     this.#ledger = new OffsetLedger(startAt);
     this.#storedUpTo = Math.max(this.#storedUpTo, facts.committed ?? -1);
@@ -161,7 +174,26 @@ export class LaneState implements TopicPartition {
   /** Puts news of a gap behind everything delivered before it. */
   enqueueGap(gap: Gap): void {
     this.#batcher.close('gap');
+    this.#ledger.trackGap(gap.from, gap.to);
     this.queue.push({ gap });
+  }
+
+  /** A look-up begun when all below `end` had been delivered still gave the lane's topic id. */
+  proves(end: number): void {
+    if (this.life !== undefined) this.life.provenEnd = Math.max(this.life.provenEnd, end);
+  }
+
+  /** Drops what is queued at `offset` and behind it, also within a batch; it stays unsettled. */
+  cutAt(offset: number): void {
+    this.dropQueue(offset, 'gap');
+    this.queue = this.queue.map((item) => {
+      if (!(item instanceof RecordBatch) || item.offset(item.length - 1) < offset) return item;
+      const below = Array.from({ length: item.length }, (_, i) => i).filter((i) => item.offset(i) < offset);
+      const kept = item.pick(below);
+      this.letGo(item.heldBytes - kept.heldBytes);
+      if (this.owed.delete(item)) this.owed.add(kept);
+      return kept;
+    });
   }
 
   /** Takes a batch back, to be handed over again, at its place in offset order. The batch has left `inFlight`, its bytes are counted. */

@@ -4,7 +4,7 @@ import { partitionKey, type TopicPartition } from '../records.ts';
 import { backoffMs } from '../recover/backoff.ts';
 import type { Clock } from '../time/clock.ts';
 import { StandsStill } from './contract.ts';
-import { type HaltReason, LaneState, type LaneTotals, type Outage } from './lane.ts';
+import { type HaltReason, LaneState, type LaneTotals, type Outage, type TopicLife } from './lane.ts';
 import type { ConsumerOptions, RuntimePorts } from './options.ts';
 
 /** What the parts of one runtime share. Lanes are changed only inside a turn of the loop: callbacks come in through `enter`. */
@@ -17,8 +17,12 @@ export class LoopContext {
   readonly totals: LaneTotals = { usedBytes: 0, deliveredRecords: 0 };
   /** What was stored and not yet confirmed by the broker, by partition. */
   readonly unconfirmed = new Map<string, number>();
-  /** Which life of its topic a partition was read in last, by this process. */
-  readonly incarnations = new Map<string, string>();
+  /** The life of its topic that a partition was read in last, by this process. */
+  readonly lives = new Map<string, TopicLife>();
+  /** Topics that the cluster does not have, as of the last look for one of which nothing is owned. */
+  readonly missingTopics = new Set<string>();
+  /** When the cluster last told an id of a topic, or that there is none. */
+  topicsAnsweredMs: number | undefined;
   #entered: (() => void)[] = [];
   #wake = new AbortController();
 

@@ -98,3 +98,28 @@ it('a million records settled out of order take no memory of their own', () => {
   expect([ledger.nextToRead, ledger.unsettled]).toEqual([count, 0]);
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(8_000_000);
 });
+
+it('I1 a gap is passed where its word was taken: nothing behind it is committed before, and the end of it is without a record behind', () => {
+  const ledger = new OffsetLedger(10);
+  ledger.track(10);
+  ledger.track(11);
+  ledger.trackGap(12, 30);
+  ledger.track(30);
+  ledger.settle(30);
+  ledger.settle(10);
+  expect([ledger.nextToRead, ledger.unsettled]).toEqual([11, 1]);
+  ledger.passGap(12, 30);
+  expect(ledger.nextToRead).toBe(11);
+  ledger.settle(11);
+  expect([ledger.nextToRead, ledger.unsettled]).toEqual([31, 0]);
+  ledger.trackGap(31, 40);
+  expect(ledger.nextToRead).toBe(31);
+  ledger.passGap(31, 40);
+  expect(ledger.nextToRead).toBe(40);
+  expect(() => ledger.passGap(31, 40)).toThrow(/twice/);
+  expect(() => ledger.passGap(40, 50)).toThrow(/without being tracked/);
+  // The end of a topic's old life: no offsets.
+  ledger.trackGap(40, 40);
+  ledger.passGap(40, 40);
+  expect(ledger.nextToRead).toBe(40);
+});

@@ -33,35 +33,53 @@ export class OffsetLedger {
 
   /** Throws on an offset that does not grow: the caller checks continuity before it tracks. */
   track(offset: number): void {
-    const last = this.#tracked.at(-1);
-    const next = last?.to ?? this.#nextToRead;
-    if (offset < next) throw new Error(`offset ${offset} was tracked after ${next - 1}`);
-    if (last?.to === offset) last.to += 1;
-    else this.#tracked.push({ from: offset, to: offset + 1 });
+    this.#extend(offset, offset + 1);
     this.#unsettled += 1;
+  }
+
+  /** Takes offsets `[from, to)` that hold nothing for us, in their place: nothing behind them is committed before `passGap`. */
+  trackGap(from: number, to: number): void {
+    if (from < to) this.#extend(from, to);
+  }
+
+  /** Whoever must know of the gap knows: as good as settled. */
+  passGap(from: number, to: number): void {
+    if (from < to) this.#settleRun(from, to);
   }
 
   /** Throws on an offset that is not waiting: settling twice would hide a record that was never settled (I3). */
   settle(offset: number): void {
-    const below = lastAtOrBelow(this.#settled, offset);
-    if (
-      !covers(this.#tracked, lastAtOrBelow(this.#tracked, offset), offset) ||
-      offset < this.#nextToRead ||
-      covers(this.#settled, below, offset)
-    ) {
-      throw new Error(`offset ${offset} was settled without being tracked, or twice`);
-    }
+    this.#settleRun(offset, offset + 1);
     this.#unsettled -= 1;
+  }
+
+  #extend(from: number, to: number): void {
+    const last = this.#tracked.at(-1);
+    const next = last?.to ?? this.#nextToRead;
+    if (from < next) throw new Error(`offset ${from} was tracked after ${next - 1}`);
+    if (last?.to === from) last.to = to;
+    else this.#tracked.push({ from, to });
+  }
+
+  #settleRun(from: number, to: number): void {
+    const below = lastAtOrBelow(this.#settled, from);
+    if (
+      !covers(this.#tracked, lastAtOrBelow(this.#tracked, from), to - 1) ||
+      from < this.#nextToRead ||
+      covers(this.#settled, below, from)
+    ) {
+      throw new Error(`offset ${from} was settled without being tracked, or twice`);
+    }
     const left = this.#settled[below];
     const right = this.#settled[below + 1];
-    const joinsLeft = left?.to === offset;
-    const joinsRight = right?.from === offset + 1;
+    const joinsLeft = left?.to === from;
+    const joinsRight = right?.from === to;
     if (left !== undefined && joinsLeft && right !== undefined && joinsRight) {
       left.to = right.to;
       this.#settled.splice(below + 1, 1);
-    } else if (left !== undefined && joinsLeft) left.to += 1;
-    else if (right !== undefined && joinsRight) right.from -= 1;
-    else this.#settled.splice(below + 1, 0, { from: offset, to: offset + 1 });
+    } else if (left !== undefined && joinsLeft) left.to = to;
+    else if (right !== undefined && joinsRight) right.from = from;
+    else this.#settled.splice(below + 1, 0, { from, to });
     this.#advance();
   }
 

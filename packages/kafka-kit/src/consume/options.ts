@@ -2,6 +2,7 @@ import type { BrokerConsumer } from '../broker/broker-consumer.ts';
 import type { RuntimeEvent } from '../observe/runtime-events.ts';
 import type { TopicPartition } from '../records.ts';
 import type { Backoff } from '../recover/backoff.ts';
+import type { GapPolicy } from '../recover/gap-policy.ts';
 import type { StartPolicy } from '../recover/position.ts';
 import type { Clock } from '../time/clock.ts';
 import type { BatchLimits } from './batcher.ts';
@@ -22,6 +23,8 @@ export interface ConsumerOptions {
   readonly drain: { readonly revokeMs: number; readonly stopMs: number };
   /** Where a group begins that never committed anything. */
   readonly start: StartPolicy;
+  /** What is done about records that can not be got any more; where it is not said, the lane halts. */
+  readonly gaps?: GapPolicy;
 }
 
 export interface RuntimePorts {
@@ -72,6 +75,9 @@ export function checkOptions(options: ConsumerOptions): void {
   if (batch.maxRecords < 1 || batch.maxBytes < 1) throw new RangeError('a batch holds at least one record and one byte');
   if (buffer.resumeAtBytes >= buffer.pauseAtBytes) throw new RangeError('resumeAtBytes must be below pauseAtBytes');
   if (options.drain.revokeMs > options.drain.stopMs) throw new RangeError('drain.revokeMs must not exceed drain.stopMs');
+  // Passed without a word to anybody, a hole would be passed in silence.
+  if (options.gaps?.kind === 'record-and-go-on' && options.sink.gap === undefined)
+    throw new RangeError(`sink ${options.sink.name} has no gap(), and so can not record gaps`);
   // A batch that can never fill would wait for its age while reading is paused: legal, but slow without a reason.
   if (batch.maxBytes > buffer.pauseAtBytes) throw new RangeError('batch.maxBytes must not exceed buffer.pauseAtBytes');
 }

@@ -1,6 +1,7 @@
 import { afterAll, expect, it } from 'vitest';
 import { createNativeConsumer } from '../broker/native-consumer.ts';
 import type { RuntimeEvent } from '../observe/runtime-events.ts';
+import { runtimeHealth } from '../observe/runtime-health.ts';
 import { connectPublisher } from '../publish/kafka-publisher.ts';
 import { RealKafka } from '../testing/real-kafka.ts';
 import { systemClock } from '../time/clock.ts';
@@ -124,6 +125,17 @@ it.concurrent('a topic that is deleted and made anew under a running lane halts 
   expect(one.runtime.lanes()[0]?.halted).toMatch(/deleted and made anew/);
   expect(store.times.size).toBe(100);
   expect((await one.runtime.stop()).closed).toBe(true);
+});
+
+it.concurrent('a member whose topic is deleted says so when Kafka has taken its partition away', async () => {
+  const topic = await real.topic(1);
+  const store = new Store();
+  const { runtime } = await join(topic, real.name('group'), async (batch) => store.write(batch));
+  await until(() => runtime.lanes().length === 1, 'the partition is owned');
+  await (await real.admin()).deleteTopics([topic]);
+  await until(() => runtime.idle()?.missingTopics[0] === topic, 'it knows');
+  expect(runtimeHealth(runtime)).toEqual({ state: 'degraded', sentence: expect.stringContaining(`topic ${topic} does not exist`) });
+  await runtime.stop();
 });
 
 it.concurrent('a cluster that is not there rejects the start, and the process is left as it was', async () => {

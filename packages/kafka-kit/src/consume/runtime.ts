@@ -10,6 +10,7 @@ import type { RawRecord, TopicPartition } from '../records.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { FetchWatch } from './fetch-watch.ts';
 import { FlowControl } from './flow-control.ts';
+import { type IdleMember, Idleness } from './idle-member.ts';
 import type { LaneState } from './lane.ts';
 import { type LaneView, viewLane } from './lane-view.ts';
 import { LoopContext } from './loop-context.ts';
@@ -44,6 +45,8 @@ export interface ConsumerRuntime {
   readonly state: RuntimeState;
   /** Every owned partition with what is known of it. */
   lanes(): readonly LaneView[];
+  /** What is known while no partition is owned; undefined while one is. */
+  idle(): IdleMember | undefined;
   /** Joins the group. Rejects when the first connection can not be made. */
   start(): Promise<void>;
   /**
@@ -64,6 +67,7 @@ export function createConsumerRuntime(options: ConsumerOptions, ports: RuntimePo
 class Runtime implements ConsumerRuntime {
   readonly #context: LoopContext;
   readonly #rebalances: Rebalances;
+  readonly #idleness: Idleness;
   readonly #positioning: Positioning;
   readonly #dispatcher: Dispatcher;
   readonly #flow: FlowControl;
@@ -81,8 +85,13 @@ class Runtime implements ConsumerRuntime {
     this.#tally = new Tally(ports.observe);
     this.#context = new LoopContext(options, { ...ports, observe: (event) => this.#tally.see(event) });
     this.#rebalances = new Rebalances(this.#context);
+    this.#idleness = new Idleness(this.#context);
     this.#positioning = new Positioning(this.#context, () => this.#rebalances.unanswered);
-    this.#dispatcher = new Dispatcher(this.#context, (lane, cause) => this.#positioning.reopen(lane, cause));
+    this.#dispatcher = new Dispatcher(
+      this.#context,
+      (lane, cause) => this.#positioning.reopen(lane, cause),
+      (lane, gap) => this.#positioning.passed(lane, gap),
+    );
     this.#flow = new FlowControl(this.#context);
     this.#fetches = new FetchWatch(this.#context);
     this.#lastPollMs = ports.clock.nowMs();
@@ -100,6 +109,10 @@ class Runtime implements ConsumerRuntime {
 
   lanes(): readonly LaneView[] {
     return [...this.#context.lanes.values()].map((lane) => viewLane(lane, this.#context.broker.cachedLogEnd(lane)));
+  }
+
+  idle(): IdleMember | undefined {
+    return this.#idleness.view();
   }
 
   async start(): Promise<void> {
@@ -157,6 +170,7 @@ class Runtime implements ConsumerRuntime {
     const { clock } = this.#context;
     this.#rebalances.turn(clock.nowMs());
     this.#context.runEntered();
+    this.#idleness.turn(clock.nowMs());
     this.#positioning.turn(clock.nowMs());
     this.#context.store(this.#context.lanes.values());
     if (this.#flow.balance(clock.nowMs())) this.#take(await this.#poll());
@@ -204,7 +218,7 @@ class Runtime implements ConsumerRuntime {
           lane.accept(record, nowMs);
         } else this.#positioning.unexpected(lane, record);
       } else if (lane.phase.kind === 'checking') this.#positioning.holdBack(lane, record);
-      // Opening, halted and draining lanes take nothing: what is delivered for them was never tracked and is read again.
+      // Opening, ending, halted and draining lanes take nothing: what is delivered for them was never tracked and is read again.
     }
   }
 

@@ -3,6 +3,7 @@ import type { CloseReason, Gap } from '../consume/contract.ts';
 import type { HaltReason } from '../consume/lane.ts';
 import type { StuckLane } from '../consume/options.ts';
 import type { TopicPartition } from '../records.ts';
+import type { GapDone } from '../recover/gap-policy.ts';
 
 /** Everything worth telling that happens in a runtime. Logs and metrics are derived from these, and from nothing else. */
 export type RuntimeEvent =
@@ -17,7 +18,7 @@ export type RuntimeEvent =
   | { readonly kind: 'lane-opened'; readonly lane: TopicPartition; readonly startAt: number }
   | { readonly kind: 'lane-halted'; readonly lane: TopicPartition; readonly why: HaltReason }
   | { readonly kind: 'lane-reopened'; readonly lane: TopicPartition; readonly cause: unknown; readonly abandonedRecords: number }
-  | { readonly kind: 'gap'; readonly lane: TopicPartition; readonly gap: Gap }
+  | { readonly kind: 'gap'; readonly lane: TopicPartition; readonly gap: Gap; readonly done: GapDone }
   | { readonly kind: 'handed-over'; readonly lane: TopicPartition; readonly records: number; readonly closedBy: CloseReason }
   | {
       readonly kind: 'settled';

@@ -72,3 +72,38 @@ it('is degraded, and names the partition, while a sink hangs: neither an answer 
   await rig.clock.advance(100);
   expect(health().state).toBe('ok');
 });
+
+it('a member without a partition says since when, and is degraded where its topic is not there or Kafka does not answer', async () => {
+  const rig = new RuntimeRig(1);
+  const first = await rig.running();
+  const spare = rig.member();
+  await rig.start(spare);
+  await rig.clock.advance(100_000);
+  const health = () => runtimeHealth(spare.runtime, rig.clock.nowMs());
+  const owns = 'The consumer has owned no partition since 2026-01-01T00:00:00';
+  expect(health()).toEqual({
+    state: 'ok',
+    sentence: expect.stringMatching(new RegExp(`^${owns}.*: it is joining, or other members own them all.$`)),
+  });
+  rig.cluster.down = true;
+  await rig.clock.advance(45_000);
+  expect(health()).toEqual({
+    state: 'degraded',
+    sentence: expect.stringMatching(new RegExp(`^${owns}.*, and Kafka has not answered for 4. s.$`)),
+  });
+  rig.cluster.down = false;
+  await rig.clock.advance(11_000);
+  expect(health().state).toBe('ok');
+  rig.cluster.group('readers').move(rig.tp(), spare.consumer.id);
+  await rig.until(() => spare.runtime.lanes().length === 1, 'taken over');
+  expect(health().sentence).toMatch(/^The consumer reads 1 partition/);
+  rig.cluster.group('readers').move(rig.tp(), first.consumer.id);
+  await rig.until(() => first.runtime.lanes().length === 1, 'given back');
+  expect(health()).toMatchObject({ state: 'ok', sentence: expect.stringMatching(/since 2026-01-01T00:02:/) });
+  rig.cluster.deleteTopic(TOPIC);
+  await rig.clock.advance(11_000);
+  expect(health()).toMatchObject({ state: 'degraded', sentence: expect.stringContaining(`topic ${TOPIC} does not exist`) });
+  rig.cluster.createTopic(TOPIC, 1);
+  await rig.clock.advance(11_000);
+  expect(health().state).toBe('ok');
+});

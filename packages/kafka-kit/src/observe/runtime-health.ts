@@ -1,3 +1,4 @@
+import type { IdleMember } from '../consume/idle-member.ts';
 import type { LaneView } from '../consume/lane-view.ts';
 import type { ConsumerRuntime } from '../consume/runtime.ts';
 
@@ -13,11 +14,14 @@ export interface RuntimeHealth {
 /** No write takes so long: a server that hangs is told before the client gives it up. */
 const LONG_ANSWER_MS = 10_000;
 
+/** Without partitions Kafka is asked every 10 s, and given 10 s for the answer. */
+const SILENT_KAFKA_MS = 30_000;
+
 /** So many partitions are named one by one. */
 const NAMED = 3;
 
 /** Reads what the runtime already knows; asks nobody. `nowMs` is of the runtime's clock. */
-export function runtimeHealth(runtime: Pick<ConsumerRuntime, 'state' | 'lanes'>, nowMs: number = Date.now()): RuntimeHealth {
+export function runtimeHealth(runtime: Pick<ConsumerRuntime, 'state' | 'lanes' | 'idle'>, nowMs: number = Date.now()): RuntimeHealth {
   const { state } = runtime;
   switch (state.kind) {
     case 'idle':
@@ -29,12 +33,23 @@ export function runtimeHealth(runtime: Pick<ConsumerRuntime, 'state' | 'lanes'>,
     case 'failed':
       return { state: 'not-ready', sentence: `The consumer can not go on: ${state.error.message}` };
     case 'running':
-      return lanesHealth(runtime.lanes(), nowMs);
+      return idleHealth(runtime.idle(), nowMs) ?? lanesHealth(runtime.lanes(), nowMs);
   }
 }
 
+/** A spare member is well: it takes over when another ends. One whose topic is not there, or to whom Kafka does not answer, is not. */
+function idleHealth(idle: IdleMember | undefined, nowMs: number): RuntimeHealth | undefined {
+  if (idle === undefined) return undefined;
+  const owns = `The consumer has owned no partition since ${new Date(idle.sinceMs).toISOString()}`;
+  const [missing] = idle.missingTopics;
+  if (missing !== undefined) return { state: 'degraded', sentence: `${owns}: topic ${missing} does not exist.` };
+  const silentMs = nowMs - Math.max(idle.sinceMs, idle.answeredMs ?? 0);
+  if (silentMs > SILENT_KAFKA_MS)
+    return { state: 'degraded', sentence: `${owns}, and Kafka has not answered for ${Math.round(silentMs / 1000)} s.` };
+  return { state: 'ok', sentence: `${owns}: it is joining, or other members own them all.` };
+}
+
 function lanesHealth(lanes: readonly LaneView[], nowMs: number): RuntimeHealth {
-  if (lanes.length === 0) return { state: 'ok', sentence: 'The consumer owns no partition: it is joining, or other members own them all.' };
   const stalled = lanes.flatMap((lane) => stalledSentence(lane) ?? []);
   if (stalled.length > 0) return { state: 'not-ready', sentence: some(stalled) };
   const halted = lanes.flatMap(({ halted: sentence }) => sentence ?? []);

@@ -27,13 +27,16 @@ it.each<[RuntimeEvent, string | undefined]>([
     { kind: 'lane-reopened', lane, cause, abandonedRecords: 1 },
     'warn: events, partition 3 is read again from its first record that is not settled',
   ],
-  [{ kind: 'gap', lane, gap: { kind: 'void', from: 1, to: 3 } }, 'debug: nothing was ever readable at events, partition 3, offsets 1 to 2'],
   [
-    { kind: 'gap', lane, gap: { kind: 'expired', from: 1, to: 3 } },
-    'error: records are missing (expired) at events, partition 3, offsets 1 to 2',
+    { kind: 'gap', lane, gap: { kind: 'void', from: 1, to: 3 }, done: 'void' },
+    'debug: nothing was ever readable at events, partition 3, offsets 1 to 2',
   ],
   [
-    { kind: 'gap', lane, gap: { kind: 'recreated', from: 5, to: 5 } },
+    { kind: 'gap', lane, gap: { kind: 'expired', from: 1, to: 3 }, done: 'recorded' },
+    'error: records are missing (expired) at events, partition 3, offsets 1 to 2: written down by the sink, and on',
+  ],
+  [
+    { kind: 'gap', lane, gap: { kind: 'recreated', from: 5, to: 5 }, done: 'halted' },
     'error: records are missing (recreated) at events, partition 3, from offset 5 on',
   ],
   [{ kind: 'outage', lane, attempts: 1, cause }, 'warn: events, partition 3 waits and tries again (attempt 1): away'],

@@ -1,4 +1,5 @@
 import type { TopicPartition } from '../records.ts';
+import type { GapDone } from '../recover/gap-policy.ts';
 import type { RuntimeEvent } from './runtime-events.ts';
 
 /** One line of a log. A fault stands in `err`, where pino's serializer looks for it. */
@@ -94,11 +95,18 @@ function drained({ kind: _, ...fields }: Extract<RuntimeEvent, { kind: 'drained'
   return line('warn', `${message}; the sink did not end in time for ${named}`, fields);
 }
 
-function gap({ lane, gap: { kind, from, to } }: Extract<RuntimeEvent, { kind: 'gap' }>): RuntimeLogLine {
+/** What became of a gap, in words; a halt has a line of its own that names the way out. */
+const DONE: Readonly<Record<Exclude<GapDone, 'void'>, string>> = {
+  halted: '',
+  skipped: ': passed over, as the group is told to',
+  recorded: ': written down by the sink, and on',
+};
+
+function gap({ lane, gap: { kind, from, to }, done }: Extract<RuntimeEvent, { kind: 'gap' }>): RuntimeLogLine {
   const where = from < to ? `${name(lane)}, offsets ${from} to ${to - 1}` : `${name(lane)}, from offset ${from} on`;
   // On a compacted topic, and behind every transaction, holes are ordinary.
-  if (kind === 'void') return line('debug', `nothing was ever readable at ${where}`, { ...lane, gap: kind, from, to });
-  return line('error', `records are missing (${kind}) at ${where}`, { ...lane, gap: kind, from, to });
+  if (done === 'void') return line('debug', `nothing was ever readable at ${where}`, { ...lane, gap: kind, from, to });
+  return line('error', `records are missing (${kind}) at ${where}${DONE[done]}`, { ...lane, gap: kind, from, to, done });
 }
 
 /** An outage may last for hours on many partitions: its 1st, 2nd, 4th, 8th … attempt is told. */

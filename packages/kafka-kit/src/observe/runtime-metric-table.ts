@@ -1,5 +1,7 @@
 import type { CloseReason, Gap } from '../consume/contract.ts';
 import type { HaltReason } from '../consume/lane.ts';
+import type { HaltCause } from '../consume/lane-view.ts';
+import type { GapDone } from '../recover/gap-policy.ts';
 import { everyOf, type MetricTable } from './metric-table.ts';
 import { SLOW_LOOP_RESPONSE } from './pace.ts';
 import type { RuntimeEvent } from './runtime-events.ts';
@@ -15,6 +17,16 @@ const PARTITION = {
 
 /** Reasons that a sink may name before the rest is counted as `other`: one that makes them up from data must not make a series of each. */
 export const MAX_SKIP_REASONS = 50;
+
+const GAP = {
+  ...PARTITION,
+  kind: everyOf<Gap['kind']>({ expired: true, truncated: true, recreated: true, void: true }),
+  // In words: a series of each with each for every partition would be mostly ones that can not be.
+  done: everyOf<GapDone>({ halted: true, skipped: true, recorded: true, void: true }).join(', '),
+};
+
+/** What a partition may stand before until a person acts. */
+export const HALT_CAUSES = everyOf<HaltCause>({ expired: true, truncated: true, recreated: true, dead: true, sink: true });
 
 const SINK_AWAY = 'Mend the server that the log line and `/readyz` name. The partition goes on by itself; nothing is lost.';
 
@@ -84,6 +96,14 @@ export const RUNTIME_METRICS = {
     labels: PARTITION,
     says: '1 while the partition waits for a person.',
     respond: 'Alert at 1. `/readyz` and the log name the range and the way out.',
+  },
+  haltedPartitions: {
+    name: 'tailrace_consumer_halted_partitions',
+    type: 'gauge',
+    unit: 'partitions',
+    labels: { ...GROUP, reason: HALT_CAUSES },
+    says: 'Partitions that wait for a person now, by what they stand before.',
+    respond: 'As for `halted`: one alert a group instead of one a partition.',
   },
   outageSeconds: {
     name: 'tailrace_consumer_outage_seconds',
@@ -196,9 +216,17 @@ export const RUNTIME_METRICS = {
     name: 'tailrace_consumer_gaps_total',
     type: 'counter',
     unit: 'gaps',
-    labels: { ...PARTITION, kind: everyOf<Gap['kind']>({ expired: true, truncated: true, recreated: true, void: true }) },
-    says: 'Ranges of offsets that could not be read where they were expected, by their class.',
+    labels: GAP,
+    says: 'Ranges of offsets that could not be read where they were expected, by their class and by what was done.',
     respond: 'Alert on every class but `void` (offsets that never held a record): the log names the range.',
+  },
+  gapOffsets: {
+    name: 'tailrace_consumer_gap_offsets_total',
+    type: 'counter',
+    unit: 'offsets',
+    labels: GAP,
+    says: 'Offsets in the ranges of `gaps_total`. A topic that was made anew has no range.',
+    respond: 'As for `gaps_total`: this is how much.',
   },
   outages: {
     name: 'tailrace_consumer_outages_total',

@@ -146,7 +146,7 @@ it('every row of the table is fed, and only with the labels and values that the 
   const told: readonly RuntimeEvent[] = [
     ...(['assigned', 'revoked', 'lost'] as const).map((how): RuntimeEvent => ({ kind: 'rebalanced', how, partitions: [lane] })),
     ...(['revoke', 'stop'] as const).map((why): RuntimeEvent => ({ kind: 'drained', why, tookMs: 9, abandonedRecords: 1, stuck: [] })),
-    ...gaps.map((gap): RuntimeEvent => ({ kind: 'gap', lane, gap })),
+    ...gaps.map((gap): RuntimeEvent => ({ kind: 'gap', lane, gap, done: 'halted' })),
     { kind: 'lane-halted', lane, why: { kind: 'gap', gap: { kind: 'expired', from: 0, to: 9 }, sentence: '' } },
     { kind: 'lane-halted', lane, why: { kind: 'dead', offset: 0, reason: '', sentence: '' } },
     { kind: 'lane-halted', lane, why: { kind: 'sink', sentence: '' } },
@@ -163,4 +163,35 @@ it('every row of the table is fed, and only with the labels and values that the 
   ];
   member.events.push(...told);
   expect(await metricFaults(registry, RUNTIME_METRICS)).toEqual([]);
+});
+
+it('gaps are counted by kind and by what was done, with their offsets, and partitions that stand still by what they stand before', async () => {
+  const rig = new RuntimeRig(3, { gaps: { kind: 'skip' } });
+  rig.append(30, 0);
+  rig.cluster.log(rig.tp(0)).deleteBefore(20);
+  rig.cluster.group(GROUP).setCommitted({ ...rig.tp(0), nextToRead: 5 });
+  rig.cluster.group(GROUP).setCommitted({ ...rig.tp(1), nextToRead: 7 });
+  rig.append(3, 2);
+  rig.cluster.log(rig.tp(2)).appendVoids(4);
+  rig.append(1, 2);
+  const { registry } = await observed(rig);
+  await rig.until(() => rig.committed(0) === 30 && rig.committed(2) === 8, 'read');
+  await rig.clock.advance(11_000);
+  expect(await values(registry, 'gaps_total')).toEqual({
+    [`${GROUP} ${TOPIC} 0 expired skipped`]: 1,
+    [`${GROUP} ${TOPIC} 1 truncated halted`]: 1,
+    [`${GROUP} ${TOPIC} 2 void void`]: 1,
+  });
+  expect(await values(registry, 'gap_offsets_total')).toEqual({
+    [`${GROUP} ${TOPIC} 0 expired skipped`]: 15,
+    [`${GROUP} ${TOPIC} 1 truncated halted`]: 7,
+    [`${GROUP} ${TOPIC} 2 void void`]: 4,
+  });
+  expect(await values(registry, 'halted_partitions')).toEqual({
+    [`${GROUP} expired`]: 0,
+    [`${GROUP} truncated`]: 1,
+    [`${GROUP} recreated`]: 0,
+    [`${GROUP} dead`]: 0,
+    [`${GROUP} sink`]: 0,
+  });
 });

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../time/clock.ts';
 import { type Registered, registerMetrics, type SetGauge, startAtZero } from './metric-table.ts';
 import type { Pace } from './pace.ts';
 import type { RuntimeEvent } from './runtime-events.ts';
-import { MAX_SKIP_REASONS, RUNTIME_METRICS } from './runtime-metric-table.ts';
+import { HALT_CAUSES, MAX_SKIP_REASONS, RUNTIME_METRICS } from './runtime-metric-table.ts';
 
 /** The figures of every runtime of a process, in one registry. Labels say `partition`: what the code calls a lane. */
 export interface RuntimeMetrics {
@@ -68,12 +68,23 @@ function readers(watched: readonly Watched[], clock: Pick<Clock, 'nowMs'>) {
     bufferedBytes: lanes((lane) => lane.bufferedBytes),
     paused: lanes((lane) => Number(lane.paused)),
     halted: lanes((lane) => Number(lane.phase === 'halted')),
+    haltedPartitions: haltedBy(watched),
     outageSeconds: lanes((lane) => since(lane.outage?.sinceMs) ?? 0),
     stalledSeconds: lanes((lane) => since(lane.stall?.sinceMs) ?? 0),
     pollIntervalP99: groups(({ pace }) => secondsOf(pace.pollP99Ms())),
     maxPollInterval: groups(({ pace }) => seconds(pace.maxPollIntervalMs)),
     drainP99: groups(({ pace }) => secondsOf(pace.drainP99Ms())),
     rebalanceTimeout: groups(({ pace }) => seconds(pace.maxPollIntervalMs)),
+  };
+}
+
+/** How many partitions wait for a person, by what they stand before: 0 too, so that an alert on it has a sample. */
+function haltedBy(watched: readonly Watched[]) {
+  return (set: SetGauge<'group' | 'reason'>): void => {
+    for (const { group, runtime } of watched) {
+      const lanes = runtime.lanes();
+      for (const reason of HALT_CAUSES) set({ group, reason }, lanes.filter((lane) => lane.haltedBy === reason).length);
+    }
   };
 }
 
@@ -121,7 +132,8 @@ function observer(counters: Counters, group: string): (event: RuntimeEvent) => v
         counters.halts.inc({ ...of(event.lane), kind: event.why.kind });
         return;
       case 'gap':
-        counters.gaps.inc({ ...of(event.lane), kind: event.gap.kind });
+        counters.gaps.inc({ ...of(event.lane), kind: event.gap.kind, done: event.done });
+        counters.gapOffsets.inc({ ...of(event.lane), kind: event.gap.kind, done: event.done }, event.gap.to - event.gap.from);
         return;
       case 'outage':
         if (event.attempts === 1) counters.outages.inc(of(event.lane));

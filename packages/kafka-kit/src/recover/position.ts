@@ -9,11 +9,25 @@ export function openingPosition(facts: PartitionFacts, wanted: { sink?: number; 
   return wanted.sink ?? wanted.reopenAt ?? facts.committed ?? (wanted.start === 'earliest' ? facts.logStart : facts.logEnd);
 }
 
+type Log = Pick<PartitionFacts, 'logStart' | 'logEnd'>;
+
+/** The next offset to read, and the life of the topic that it is of: undefined where nobody knows. */
+export interface Standing {
+  readonly position: number;
+  readonly incarnation: string | undefined;
+}
+
 /** What is wrong with reading on at `position`: below the log's start (expired) or above its end (truncated). */
-export function gapAt(facts: Pick<PartitionFacts, 'logStart' | 'logEnd'>, position: number): Gap | undefined {
-  if (position < facts.logStart) return { kind: 'expired', from: position, to: facts.logStart };
-  if (position > facts.logEnd) return { kind: 'truncated', from: facts.logEnd, to: position };
+export function gapAt({ logStart, logEnd }: Log, position: number): Gap | undefined {
+  if (position < logStart) return { kind: 'expired', from: position, to: logStart };
+  if (position > logEnd) return { kind: 'truncated', from: logEnd, to: position };
   return undefined;
+}
+
+/** As `gapAt`, and before it: in another life of the topic an offset means another record, whatever the log holds. */
+export function classify(facts: Log & { readonly incarnation: string }, { position, incarnation }: Standing): Gap | undefined {
+  if (incarnation !== undefined && incarnation !== facts.incarnation) return { kind: 'recreated', from: position, to: position };
+  return gapAt(facts, position);
 }
 
 /** What an unexpected `delivered` offset means, given facts looked up after it was delivered. */
@@ -23,26 +37,9 @@ export type Jump =
   /** The log is whole around the expected offset: the client delivered out of turn, and is set back there. */
   | { readonly kind: 'stray' };
 
-export function classifyJump(facts: Pick<PartitionFacts, 'logStart' | 'logEnd'>, expected: number, delivered: number): Jump {
-  const gap = gapAt(facts, expected);
+export function classifyJump(facts: Log & { readonly incarnation: string }, expected: Standing, delivered: number): Jump {
+  const gap = classify(facts, expected);
   if (gap !== undefined) return { kind: 'gap', gap };
-  if (delivered > expected) return { kind: 'void', gap: { kind: 'void', from: expected, to: delivered } };
+  if (delivered > expected.position) return { kind: 'void', gap: { kind: 'void', from: expected.position, to: delivered } };
   return { kind: 'stray' };
-}
-
-/** Whose word decides where a lane begins: the group’s commit in Kafka, or the sink’s own (it answers `assign`). */
-export type PositionKeeper = 'group' | 'sink';
-
-/** One sentence for people: what is missing, where, and the way out. */
-export function gapSentence(group: string, tp: { topic: string; partition: number }, gap: Gap, keeper: PositionKeeper): string {
-  const range = `offsets ${gap.from} to ${gap.to - 1} of ${tp.topic}, partition ${tp.partition}`;
-  const reset = `kafka-consumer-groups --reset-offsets --group ${group} --topic ${tp.topic}:${tp.partition}`;
-  const way =
-    keeper === 'group'
-      ? `to go on, stop the group and set another offset with ${reset}`
-      : 'its sink keeps the position, and can not pass this yet';
-  if (gap.kind === 'expired') return `Group ${group} needs ${range}, which Kafka no longer holds; ${way}.`;
-  if (gap.kind === 'truncated')
-    return `Group ${group} stands at offset ${gap.to} of ${tp.topic}, partition ${tp.partition}, but the log ends at ${gap.from}; ${way}.`;
-  return `Topic ${tp.topic} was deleted and made anew while group ${group} read partition ${tp.partition}; ${way}.`;
 }

@@ -1,0 +1,126 @@
+import { groups, SERVICE_EVENTS_TOPIC, streams } from '@tailrace/events';
+import {
+  type ClusterAdmin,
+  commitGroupOffsets,
+  countGroupMembers,
+  GroupIsLive,
+  type KafkaSettings,
+  type PartitionLag,
+  type Position,
+} from '@tailrace/kafka-kit';
+import { ConfigError } from '@tailrace/service';
+import { requireKnownGroup } from './group.ts';
+import { EXIT, type Output } from './output.ts';
+import { planReset, type ResetStep, resetLines } from './reset-plan.ts';
+import { parseResetTarget } from './reset-target.ts';
+
+export interface ResetOptions {
+  readonly group: string;
+  readonly to: string;
+  readonly topic?: string | undefined;
+  readonly partition?: string | undefined;
+  readonly dryRun: boolean;
+  readonly yes: boolean;
+  readonly json: boolean;
+}
+
+export interface ResetPorts {
+  readonly admin: Pick<ClusterAdmin, 'groupLag' | 'offsetsAt'>;
+  /** How many members the group has. */
+  members(group: string): Promise<number>;
+  /** Writes the commits; throws GroupIsLive. */
+  commit(group: string, positions: readonly Position[]): Promise<void>;
+  /** Shows the question and waits for the answer; undefined where there is no terminal to ask at. */
+  readonly confirm: ((question: string) => Promise<boolean>) | undefined;
+  nowMs(): number;
+}
+
+const TIMEOUT_MS = 20_000;
+
+/** What of the ports writes and counts, on a real cluster. */
+export function resetWriter(settings: KafkaSettings): Pick<ResetPorts, 'members' | 'commit'> {
+  return {
+    members: (group) => countGroupMembers(settings, group, TIMEOUT_MS),
+    commit: (group, positions) => commitGroupOffsets(settings, group, positions, TIMEOUT_MS),
+  };
+}
+
+/**
+ * Moves the position of a stopped group, after it has shown what that means and was told yes. Throws ConfigError for wrong use (nothing was changed), and
+ * GroupIsLive for a group that runs.
+ */
+export async function resetCommand(ports: ResetPorts, options: ResetOptions, output: Output): Promise<number> {
+  const { group, dryRun, yes } = options;
+  const target = parseResetTarget(options.to, ports.nowMs());
+  const declared = groups.find(({ name }) => name === group);
+  if (declared?.position === 'lake')
+    throw new ConfigError([
+      `The position of ${group} is its chain in the lake, and not its commit in Kafka: a reset would change nothing. tailrace lake audit shows where the chain ends.`,
+    ]);
+  if (!dryRun && !yes && (ports.confirm === undefined || options.json))
+    throw new ConfigError([
+      `tailrace group reset asks before it writes, and ${options.json ? 'with --json' : 'without a terminal'} it can not: say --yes, or --dry-run to see what it would do.`,
+    ]);
+  const positions = await affected(ports.admin, options, target.kind === 'offset');
+  const topics = [...new Set(positions.map(({ topic }) => topic))];
+  const at = target.kind === 'time' ? await ports.admin.offsetsAt(topics, target.epochMs) : [];
+  const steps = planReset(positions, target, declared?.start ?? 'earliest', at);
+  const moved = steps.filter(({ from, to }) => from !== to);
+  const lines = resetLines(group, target, steps);
+  const result = (applied: boolean, last: string, asked: boolean): number => {
+    output.result({ group, to: options.to, dryRun, applied, partitions: steps }, asked ? [last] : [...lines, last]);
+    return EXIT.good;
+  };
+  if (moved.length === 0) return result(false, 'Nothing is to be done.', false);
+  const members = await ports.members(group);
+  if (dryRun) {
+    const running = members === 0 ? '' : ` The group runs (${members} ${members === 1 ? 'member' : 'members'}): stop it before a reset.`;
+    return result(false, `Nothing was changed.${running}`, false);
+  }
+  if (members > 0) throw new GroupIsLive(group, members);
+  const ask = yes ? undefined : ports.confirm;
+  if (ask !== undefined && !(await ask(`${lines.join('\n')}\nMove the group? [y/N] `))) {
+    result(false, 'Nothing was changed.', true);
+    return EXIT.finding;
+  }
+  await ports.commit(group, moved.map(toPosition));
+  await verify(ports.admin, group, moved);
+  return result(true, 'Moved. Start the group, and it goes on there.', ask !== undefined);
+}
+
+/** The partitions that are meant, with where the group stands on them. */
+async function affected(
+  admin: ResetPorts['admin'],
+  { group, topic, partition }: ResetOptions,
+  one: boolean,
+): Promise<readonly PartitionLag[]> {
+  const stream = streams[SERVICE_EVENTS_TOPIC] ?? [];
+  const of = await admin.groupLag(group, topic === undefined ? stream : [topic]);
+  if (topic === undefined || stream.includes(topic)) requireKnownGroup(group, of);
+  else if (of.length === 0) throw new ConfigError([`There is no topic ${topic}.`]);
+  else if (!of.some(({ committed }) => committed !== null))
+    throw new ConfigError([`Group ${group} has no commit in topic ${topic}: look for a misspelt name.`]);
+  const topics = new Set(of.map((each) => each.topic));
+  if (one && (partition === undefined || topics.size > 1))
+    throw new ConfigError(['An offset means another record in every partition: name --topic and --partition with it.']);
+  if (partition === undefined) return of;
+  if (topics.size > 1) throw new ConfigError([`--partition ${partition} needs --topic: the group reads ${[...topics].join(', ')}.`]);
+  const found = of.filter((each) => String(each.partition) === partition);
+  if (found.length === 0) throw new ConfigError([`--partition ${partition}: ${[...topics].join()} has partitions 0 to ${of.length - 1}.`]);
+  return found;
+}
+
+/** One answer stands for all partitions of a commit, and hides the fault of a single one. */
+async function verify(admin: ResetPorts['admin'], group: string, moved: readonly ResetStep[]): Promise<void> {
+  const now = await admin.groupLag(group, [...new Set(moved.map(({ topic }) => topic))]);
+  const wrong = moved.filter(
+    ({ topic, partition, to }) => now.find((each) => each.topic === topic && each.partition === partition)?.committed !== to,
+  );
+  if (wrong.length === 0) return;
+  const named = wrong.map(({ topic, partition }) => `${topic}, partition ${partition}`).join('; ');
+  throw new Error(`Kafka confirmed the reset, but shows another position for ${named}: look whether the group was started meanwhile.`);
+}
+
+function toPosition({ topic, partition, to }: ResetStep): Position {
+  return { topic, partition, nextToRead: to };
+}

@@ -1,0 +1,121 @@
+import { partitionKey } from '../records.ts';
+import { gapAt, openingPosition } from '../recover/position.ts';
+import type { Gap, Lane } from './contract.ts';
+import { type GapVerdict, recreatedAt } from './gap-verdict.ts';
+import type { LaneState, TopicLife } from './lane.ts';
+import type { LookUps } from './look-ups.ts';
+import type { LoopContext } from './loop-context.ts';
+import { LOOKUP_TIMEOUT_MS } from './options.ts';
+
+/** How long after the commit of a group's first position it is looked up. */
+const FIRST_COMMIT_MS = 50;
+
+/** Opens lanes: where does each begin, and is that still there? */
+export class Opening {
+  readonly #context: LoopContext;
+  readonly #lookUps: LookUps;
+  readonly #verdict: GapVerdict;
+
+  constructor(context: LoopContext, lookUps: LookUps, verdict: GapVerdict) {
+    this.#context = context;
+    this.#lookUps = lookUps;
+    this.#verdict = verdict;
+  }
+
+  /** Finds where the lane begins, and begins there. */
+  open(lane: LaneState): void {
+    const { broker, options, lives } = this.#context;
+    this.#lookUps.run(lane, async () => {
+      const facts = await broker.facts(lane, LOOKUP_TIMEOUT_MS);
+      const found: Lane = { topic: lane.topic, partition: lane.partition, ...facts };
+      // A commit may be of the topic's earlier life: a member's last one can arrive after the topic was made anew under its name.
+      const life = lives.get(partitionKey(lane));
+      if (life !== undefined && life.facts.incarnation !== facts.incarnation) return () => this.#openedAnew(lane, life);
+      const startAt = (await options.sink.assign?.(found))?.startAt;
+      // The client would take nonsense for offset 0; like every nonsense of a sink it is an outage, with its name.
+      if (startAt !== undefined && !isOffset(startAt)) throw new Error(`sink ${options.sink.name} wants to start at ${startAt}`);
+      return () => this.#opened(lane, found, startAt);
+    });
+  }
+
+  #opened(lane: LaneState, facts: Lane, sink: number | undefined): void {
+    const { options } = this.#context;
+    const { reopenAt } = lane;
+    const at = openingPosition(facts, {
+      start: options.start,
+      ...(sink === undefined ? {} : { sink }),
+      ...(reopenAt === undefined ? {} : { reopenAt }),
+    });
+    const gap = gapAt(facts, at);
+    if (gap === undefined && facts.committed === null && sink === undefined && reopenAt === undefined) this.#commitFirst(lane, at);
+    else if (gap === undefined) this.#begin(lane, facts, at);
+    else if (!this.#verdict.believed(lane, gap)) return;
+    else if (this.#verdict.done(gap) === 'halted') this.#verdict.halt(lane, gap);
+    else this.#tell(lane, facts, gap, () => this.#begin(lane, facts, gap.to));
+  }
+
+  /** The topic is not the one that this process read before. */
+  #openedAnew(lane: LaneState, { facts, provenEnd }: TopicLife): void {
+    const gap = recreatedAt(provenEnd);
+    if (!this.#verdict.believed(lane, gap)) return;
+    if (this.#verdict.done(gap) === 'halted') this.#verdict.halt(lane, gap);
+    else this.#tell(lane, facts, gap, () => this.beginLife(lane));
+  }
+
+  /** Tells the sink of a gap while the lane has nothing under way; fails like a look-up, and then the lane is opened from the beginning. */
+  #tell(lane: LaneState, of: Lane, gap: Gap, goOn: () => void): void {
+    this.#lookUps.run(lane, async () => {
+      await this.#context.options.sink.gap?.(of, gap);
+      return () => {
+        this.#verdict.tell(lane, gap);
+        goOn();
+      };
+    });
+  }
+
+  #begin(lane: LaneState, facts: Lane, at: number): void {
+    this.#verdict.sound(lane);
+    this.read(lane, at);
+    lane.begin(facts, at);
+    if (lane.life !== undefined) this.#context.lives.set(partitionKey(lane), lane.life);
+    this.#context.observe({ kind: 'lane-opened', lane: lane.tp, startAt: at });
+  }
+
+  /** A new lane for the topic's new life, from its first offset on: a commit that is there is of the old one. */
+  beginLife(lane: LaneState): void {
+    const key = partitionKey(lane);
+    const abandonedRecords = lane.drop();
+    if (abandonedRecords > 0)
+      this.#context.observe({ kind: 'lane-reopened', lane: lane.tp, cause: new Error('its topic was made anew'), abandonedRecords });
+    this.#context.broker.pause([lane]);
+    this.#context.lives.delete(key);
+    // Refused or not: it was of the old life, and a stop must not wait for it.
+    this.#context.unconfirmed.delete(key);
+    this.#context.addLane(lane.tp).reopenAt = 0;
+  }
+
+  /**
+   * A new group commits its first position before it reads a record: with `latest`, a crash before the first commit would else
+   * begin behind what was already delivered. The next look-up finds the commit, and the lane opens there like any other.
+   */
+  #commitFirst(lane: LaneState, at: number): void {
+    const { broker, clock } = this.#context;
+    broker.store([{ ...lane.tp, nextToRead: at }]);
+    broker.commitStored();
+    lane.lookUpFromMs = clock.nowMs() + FIRST_COMMIT_MS;
+  }
+
+  /** Has the client read on at an offset. */
+  read(lane: LaneState, at: number): void {
+    const { broker } = this.#context;
+    broker.unassign([lane]);
+    broker.assign([{ topic: lane.topic, partition: lane.partition, nextToRead: at }]);
+    // The pause outlives the assignment that it was made for.
+    broker.resume([lane]);
+    lane.paused = false;
+  }
+}
+
+function isOffset(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}

@@ -1,0 +1,31 @@
+import type { Gap } from '../consume/contract.ts';
+
+/** What a group does about records that it can not get any more. */
+export type GapPolicy =
+  /** The lane stands still and names the range and the way out. */
+  | { readonly kind: 'halt' }
+  /** Counted, logged, and on. */
+  | { readonly kind: 'skip' }
+  /** The sink is told, writes it down for good, and then the lane goes on. */
+  | { readonly kind: 'record-and-go-on' };
+
+/** What became of a gap: the lane halted before it, passed it by choice, or passed it when the sink had it; of a `void` there is nothing to miss. */
+export type GapDone = 'halted' | 'skipped' | 'recorded' | 'void';
+
+type Done = Readonly<Record<Gap['kind'], GapDone>>;
+
+/**
+ * A truncated log halts every group: what stands below its end now may be other records under old offsets. A topic that was made
+ * anew halts whoever does not write down where the old one ended.
+ */
+const WAYS: Readonly<Record<GapPolicy['kind'], Done>> = {
+  halt: { expired: 'halted', truncated: 'halted', recreated: 'halted', void: 'void' },
+  skip: { expired: 'skipped', truncated: 'halted', recreated: 'halted', void: 'void' },
+  'record-and-go-on': { expired: 'recorded', truncated: 'halted', recreated: 'recorded', void: 'void' },
+};
+
+export const HALT: GapPolicy = { kind: 'halt' };
+
+export function gapDone(policy: GapPolicy, kind: Gap['kind']): GapDone {
+  return WAYS[policy.kind][kind];
+}
