@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { archiveHealth } from './archive-health.ts';
-import type { LaneArchiveView } from './lane-archive.ts';
+import type { LaneArchiveView } from './lane-archive-view.ts';
 
 const view = (partition: number, more: Partial<LaneArchiveView> = {}): LaneArchiveView => ({
   topic: 'service-events',

@@ -1,5 +1,5 @@
 import type { Check } from '@tailrace/service';
-import type { LaneArchiveView } from './lane-archive.ts';
+import type { LaneArchiveView } from './lane-archive-view.ts';
 
 /** Files are built one at a time: an object of a busy archiver waits its turn for some seconds, and none for so long. */
 const LONG_WAIT_MS = 60_000;

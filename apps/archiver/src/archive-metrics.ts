@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Metrics } from '@tailrace/service';
 import type { ArchiveEvent } from './archive-events.ts';
-import type { LaneArchiveView } from './lane-archive.ts';
+import type { LaneArchiveView } from './lane-archive-view.ts';
 
 const TOOK_BUCKETS_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 const LOST = new Set(['rest', 'changed', 'lost']);
@@ -17,6 +17,15 @@ export function archiveMetrics(registry: Metrics, views: () => readonly LaneArch
   const met = counter('claims_met_total', 'Times that another archiver had extended a chain first.');
   const repairs = counter('repairs_total', 'Claims whose object was missing, by what could be made of them.', ['kind']);
   const lost = counter('claims_with_losses_total', 'Claims of which records are lost. Above 0 somebody must look.');
+  const lostRecords = counter(
+    'lost_records_total',
+    'Offsets that the ledger declares lost: gone from Kafka before they were archived. Above 0 somebody must look.',
+  );
+  const madeAnew = counter(
+    'topics_made_anew_total',
+    'Partitions whose topic was deleted and made anew: what of the old one was not archived is lost. Above 0 somebody must look.',
+  );
+  const cutRows = counter('cut_rows_total', 'Rows of such a topic that were cut off, because they may have been the new one’s.');
   const untyped = counter('untyped_rows_total', 'Rows that could not be looked into: they have their bytes and no typed columns.');
   const voids = counter('void_offsets_total', 'Offsets that held no readable record, declared as such in the ledger.');
   const failed = counter('failed_steps_total', 'Steps that failed and are tried again.', ['step']);
@@ -61,9 +70,17 @@ export function archiveMetrics(registry: Metrics, views: () => readonly LaneArch
         if (event.repair.kind === 'stands') return;
         repairs.inc({ kind: event.repair.kind });
         if (LOST.has(event.repair.kind)) lost.inc();
+        lostRecords.inc(lostOf(event));
         return;
       case 'void-declared':
         voids.inc(event.next - event.first);
+        return;
+      case 'loss-declared':
+        lostRecords.inc(event.next - event.first);
+        return;
+      case 'topic-made-anew':
+        madeAnew.inc();
+        cutRows.inc(event.cutRows);
         return;
       case 'built-in-parts':
         untyped.inc(event.how.untyped.length);
@@ -77,4 +94,10 @@ export function archiveMetrics(registry: Metrics, views: () => readonly LaneArch
         return;
     }
   };
+}
+
+/** How many offsets of a claim were gone when its object was made. */
+function lostOf({ first, next, repair }: ArchiveEvent & { readonly kind: 'claim-checked' }): number {
+  if (repair.kind === 'lost') return next - first;
+  return repair.kind === 'rest' ? repair.from - first : 0;
 }

@@ -8,7 +8,8 @@ import { Ledger } from './ledger.ts';
 import { formatEntry } from './ledger-entry.ts';
 import { buildObject, dataEntry } from './object-builder.ts';
 import { entryKey, type LakeLayout } from './object-names.ts';
-import type { ChainId, LakeRecord } from './records.ts';
+import { offsetsIn } from './ranges.ts';
+import type { ChainId, LakeRecord, OffsetRange } from './records.ts';
 import { RowFile } from './row-file.ts';
 import { CHAIN, inFolder, MemoryStore, recordAt } from './testing/index.ts';
 
@@ -30,7 +31,7 @@ class Lake {
   /** Archives the records as one object, as an archiver would. `claim.first` is where the entry begins. */
   async add(
     records: readonly LakeRecord[],
-    options: { readonly chain?: ChainId; readonly first?: number; readonly put?: boolean } = {},
+    options: { readonly chain?: ChainId; readonly first?: number; readonly put?: boolean; readonly voids?: readonly OffsetRange[] } = {},
   ): Promise<void> {
     const chain = options.chain ?? CHAIN;
     await inFolder(async (folder) => {
@@ -38,10 +39,10 @@ class Lake {
       await file.append(records);
       await file.close();
       const range = { first: options.first ?? records[0]?.offset ?? 0, next: (records.at(-1)?.offset ?? 0) + 1 };
-      const built = await buildObject(database, chain, { file, ...range }, join(folder, 'file.parquet'));
-      const claimed = dataEntry(LAKE, chain, range, built.totals, randomUUID());
+      const built = await buildObject(database, chain, { file, ...range, voids: options.voids ?? [] }, join(folder, 'file.parquet'));
+      const claimed = dataEntry(LAKE, chain, { ...range, voids: options.voids ?? [] }, built.totals, randomUUID());
       // A claim speaks of its whole range, whatever its object then holds.
-      const entry = { ...claimed, rows: range.next - range.first };
+      const entry = { ...claimed, rows: range.next - range.first - offsetsIn(options.voids ?? []) };
       await this.ledger.claim(chain, entry);
       this.keys.push(entry.object);
       if (options.put !== false) await this.store.putIfAbsent(entry.object, await readFile(built.path));
@@ -102,6 +103,32 @@ describe('an audit', () => {
           lost: [
             { first: 0, next: 10 },
             { first: 10, next: 14 },
+          ],
+        },
+      ],
+    });
+  });
+
+  it('tells voids inside an object from what of it is lost', async () => {
+    const lake = new Lake();
+    const voids = [
+      { first: 2, next: 5 },
+      { first: 7, next: 8 },
+    ];
+    await lake.add([...run(0, 2), ...run(5, 7), ...run(8, 10)], { voids });
+    const behind = voids.map(({ first, next }) => ({ first: first + 10, next: next + 10 }));
+    // Of [10, 20) a repair found only what lies behind 16 in Kafka.
+    await lake.add([...run(16, 17), ...run(18, 20)], { first: 10, voids: behind });
+    expect(await auditLake(lake.ledger)).toMatchObject({
+      findings: [],
+      partitions: [
+        {
+          next: 20,
+          rows: 9,
+          voids: [...voids, ...behind],
+          lost: [
+            { first: 10, next: 12 },
+            { first: 15, next: 16 },
           ],
         },
       ],

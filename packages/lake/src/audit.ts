@@ -1,4 +1,4 @@
-import { type AuditedEntry, auditEntry } from './audit-entry.ts';
+import { type AuditedEntry, auditEntry, type EntryContext, type LookInto, lookAtFooter } from './audit-entry.ts';
 import type { Ledger } from './ledger.ts';
 import { LedgerDamage, type LedgerEntry } from './ledger-entry.ts';
 import { dataPrefix, entryKey, parseDataKey } from './object-names.ts';
@@ -42,6 +42,13 @@ export interface AuditReport {
   readonly findings: readonly Finding[];
 }
 
+export interface LakeAuditOptions {
+  /** Is told how many entries were looked at. */
+  readonly progress?: (entries: number) => void;
+  /** How each object is looked into: its footer, where nothing else is said. */
+  readonly lookInto?: LookInto;
+}
+
 const AT_ONCE = 8;
 
 /** Runs `work` over the items, a few at a time, and keeps their order. */
@@ -57,9 +64,10 @@ async function mapSome<T, R>(items: readonly T[], work: (item: T, place: number)
 
 /**
  * Whether every partition is covered exactly once by data, declared voids and declared losses, and each object is as its entry says
- * (rows, offsets, times, hour: by its footer). It may run beside an archiver. `progress` is told how many entries were looked at.
+ * (rows, offsets, times, hour: by its footer). It may run beside an archiver.
  */
-export async function auditLake(ledger: Ledger, progress: (entries: number) => void = () => {}): Promise<AuditReport> {
+export async function auditLake(ledger: Ledger, options: LakeAuditOptions = {}): Promise<AuditReport> {
+  const { progress = () => {}, lookInto = lookAtFooter } = options;
   // Objects first: each one listed was claimed before, so a claim that is not there when the ledger is read later will never come.
   const sizes = new Map<string, number>();
   for await (const { key, sizeBytes } of ledger.store.list(dataPrefix(ledger.lake)))
@@ -69,7 +77,7 @@ export async function auditLake(ledger: Ledger, progress: (entries: number) => v
   const findings: Finding[] = [];
   let entries = 0;
   for (const chain of await ledger.chains()) {
-    const audited = await auditChain(ledger, chain, sizes, () => progress(++entries));
+    const audited = await auditChain(ledger, chain, { sizes, lookInto }, () => progress(++entries));
     partitions.push(audited.report);
     findings.push(...audited.findings);
     for (const key of audited.claimed) sizes.delete(key);
@@ -91,7 +99,7 @@ export async function auditLake(ledger: Ledger, progress: (entries: number) => v
   return { partitions, findings };
 }
 
-async function auditChain(ledger: Ledger, chain: ChainId, sizes: ReadonlyMap<string, number>, looked: () => void) {
+async function auditChain(ledger: Ledger, chain: ChainId, context: Pick<EntryContext, 'sizes' | 'lookInto'>, looked: () => void) {
   const firsts: number[] = [];
   const lostNotes = new Set<number>();
   for await (const { first, kind } of ledger.items(chain)) {
@@ -105,7 +113,7 @@ async function auditChain(ledger: Ledger, chain: ChainId, sizes: ReadonlyMap<str
   const read = await mapSome(firsts, async (first, place): Promise<AuditedEntry | undefined> => {
     const entry = await readEntry(ledger, chain, first, finding);
     const audited =
-      entry && (await auditEntry(ledger, chain, entry, { sizes, isLost: lostNotes.has(first), isLast: place === firsts.length - 1 }));
+      entry && (await auditEntry(ledger, chain, entry, { ...context, isLost: lostNotes.has(first), isLast: place === firsts.length - 1 }));
     looked();
     return audited;
   });
@@ -158,7 +166,7 @@ function report(chain: ChainId, end: number, entries: readonly AuditedEntry[]): 
     bytes: sum(({ object }) => object?.sizeBytes ?? 0),
     beforeArchive: ranges('genesis'),
     voids: [...ranges('void'), ...entries.flatMap(({ entry }) => (entry.kind === 'data' ? entry.voids : []))],
-    lost: [...ranges('lost'), ...entries.flatMap(({ lost }) => (lost === undefined ? [] : [lost]))],
+    lost: [...ranges('lost'), ...entries.flatMap(({ lost }) => lost ?? [])],
     pending,
   };
 }

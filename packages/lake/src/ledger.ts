@@ -1,5 +1,16 @@
 import { formatEntry, type LedgerEntry, MAX_DATA_SPAN, parseEntry } from './ledger-entry.ts';
-import { beforeEntry, chainPrefix, entryKey, type LakeLayout, ledgerPrefix, lostKey, parseLedgerKey } from './object-names.ts';
+import {
+  beforeEntry,
+  behindLife,
+  chainPrefix,
+  entryKey,
+  type LakeLayout,
+  type LedgerName,
+  ledgerPrefix,
+  lostKey,
+  parseLedgerKey,
+  topicPrefix,
+} from './object-names.ts';
 import { type ObjectStore, StoreError } from './object-store.ts';
 import type { ChainId, OffsetRange } from './records.ts';
 
@@ -77,6 +88,18 @@ export class Ledger {
     await this.store.putIfAbsent(lostKey(this.lake, chain, range.first), body);
   }
 
+  /** The incarnations under which a topic has chains: one short listing for each, however long its chains are. */
+  async lives(topic: string): Promise<readonly string[]> {
+    const prefix = topicPrefix(this.lake, topic);
+    const found: string[] = [];
+    for (let startAfter = prefix; ; ) {
+      const name = await this.#firstName(prefix, startAfter);
+      if (name === undefined) return found;
+      found.push(name.incarnation);
+      startAfter = behindLife(this.lake, name);
+    }
+  }
+
   /** Every chain of the lake. */
   async chains(): Promise<readonly ChainId[]> {
     const found = new Map<string, ChainId>();
@@ -87,6 +110,15 @@ export class Ledger {
       found.set(chainPrefix(this.lake, name), { topic, incarnation, partition });
     }
     return [...found.values()];
+  }
+
+  /** What the first key behind `startAfter` says that is one of the ledger's. */
+  async #firstName(prefix: string, startAfter: string): Promise<LedgerName | undefined> {
+    for await (const { key } of this.store.list(prefix, { startAfter })) {
+      const name = parseLedgerKey(this.lake, key);
+      if (name !== undefined) return name;
+    }
+    return undefined;
   }
 
   async #lastFirst(chain: ChainId, from: number, upTo: number): Promise<number | undefined> {

@@ -122,10 +122,11 @@ export class Bench {
 
   /** `[first, next)` of a partition, as Kafka has it. */
   async inKafka(chain: ChainId, first: number, next: number): Promise<LakeRecord[]> {
-    const read = logRangeReader(() =>
-      createNativeConsumer(kafka, { group: READ_GROUP, protocol: { kind: 'consumer' }, maxPollIntervalMs: 300_000 }),
-    );
-    const range = await read(chain, first, next);
+    const read = logRangeReader({
+      connect: () => createNativeConsumer(kafka, { group: READ_GROUP, protocol: { kind: 'consumer' }, maxPollIntervalMs: 300_000 }),
+      isOver: async () => false,
+    });
+    const range = await read(chain, first, next, []);
     const all: LakeRecord[] = [];
     if (range.kind === 'records') for await (const records of range.records) all.push(...records);
     return all;

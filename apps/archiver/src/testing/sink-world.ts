@@ -11,7 +11,6 @@ import {
   Ledger,
   type LogRange,
   listDataObjects,
-  type OffsetRange,
   objectMaker,
   readParquet,
 } from '@tailrace/lake';
@@ -20,7 +19,9 @@ import type { ArchiveEvent } from '../archive-events.ts';
 import { ArchiveSink } from '../archive-sink.ts';
 import { ROTATION, type RotationLimits } from '../rotation.ts';
 import { Spool } from '../spool.ts';
+import { isOver, type TopicLife } from '../topic-life.ts';
 import { Turn } from '../turn.ts';
+import type { ConfirmVoids } from '../void-reader.ts';
 
 export const LAKE: LakeLayout = { prefix: 'lake', stream: 'service-events' };
 export const CHAIN: ChainId = { topic: 'service-events', incarnation: 'aB-_9xYz', partition: 3 };
@@ -65,8 +66,8 @@ export interface WorldOptions {
   readonly store?: MemoryStore;
   readonly rotation?: Partial<RotationLimits>;
   readonly idleMs?: number;
-  /** What a second reader finds in a void. */
-  readonly confirmVoid?: (chain: ChainId, range: OffsetRange) => Promise<void>;
+  /** What a second reader finds in voids. */
+  readonly confirmVoids?: ConfirmVoids;
   readonly incarnation?: (topic: string) => Promise<string | undefined>;
   /** Where the log that a repair reads begins. */
   readonly logStart?: () => number;
@@ -89,7 +90,9 @@ export class SinkWorld {
     this.database = database;
     this.spool = spool;
     this.#dataFolder = dataFolder;
-    const readLog = async (_: ChainId, first: number, next: number): Promise<LogRange> => {
+    const life: TopicLife = { incarnation: options.incarnation ?? (async () => CHAIN.incarnation), clock: systemClock, disbeliefMs: 5 };
+    const readLog = async (chain: ChainId, first: number, next: number): Promise<LogRange> => {
+      if (await isOver(life, chain)) return { kind: 'nothing-left' };
       const from = Math.max(first, options.logStart?.() ?? 0);
       if (from >= next) return { kind: 'nothing-left' };
       const records = async function* () {
@@ -99,15 +102,18 @@ export class SinkWorld {
     };
     this.sink = new ArchiveSink(
       {
-        repair: { ledger: this.ledger, readLog, makeObject: objectMaker(database, spool.folder) },
+        repair: {
+          ledger: this.ledger,
+          readLog,
+          makeObject: objectMaker(database, spool.folder),
+          logStart: async (chain) => ((await isOver(life, chain)) ? undefined : (options.logStart?.() ?? 0)),
+        },
         database,
         spool,
         building: new Turn(),
-        confirmVoid: options.confirmVoid ?? (async () => {}),
-        incarnation: options.incarnation ?? (async () => CHAIN.incarnation),
-        clock: systemClock,
+        confirmVoids: options.confirmVoids ?? (async () => undefined),
+        ...life,
         backoff: { firstMs: 1, factor: 1.5, maxMs: 10, jitter: 0 },
-        disbeliefMs: 5,
         observe: (event) => this.events.push(event),
       },
       { rotation: { ...ROTATION, ...options.rotation }, idleMs: options.idleMs ?? 30 },
