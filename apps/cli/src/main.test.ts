@@ -38,7 +38,7 @@ describe('wrong use', () => {
     [['topics', 'plan', '--nonsense'], 'unknown option'],
     [['topics', 'nonsense'], "unknown command 'nonsense'\n(commands of tailrace topics: plan, apply)"],
     [['group', 'nonsense', 'more'], "unknown command 'nonsense'\n(commands of tailrace group: lag)"],
-    [['lake', 'nonsense'], "unknown command 'nonsense'\n(commands of tailrace lake: audit, query)"],
+    [['lake', 'nonsense'], "unknown command 'nonsense'\n(commands of tailrace lake: audit, query, ledger)"],
     [['topics', 'plan'], 'KAFKA_BOOTSTRAP_SERVERS is not set'],
     [['group', 'lag'], 'KAFKA_BOOTSTRAP_SERVERS is not set'],
     [['--endpoints', '/no/such/file', 'group', 'lag'], 'can not be read as an endpoints file'],

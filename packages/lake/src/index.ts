@@ -1,4 +1,5 @@
-export { type AuditReport, auditLake, type Finding, type PartitionReport } from './audit.ts';
+export { type AuditReport, auditLake, type Finding, type LakeAuditOptions, type PartitionReport } from './audit.ts';
+export { type ListedEntry, listChain } from './chain-listing.ts';
 export {
   declareHole,
   type Ended,
@@ -17,6 +18,7 @@ export {
 } from './claims.ts';
 export { compareWithLogs, type LogComparison, type LogExtent, type LogReport, truncations } from './compare-log.ts';
 export { fetchObjects, listDataObjects, type TimeWindow } from './data-objects.ts';
+export { decodeObject } from './decode-object.ts';
 export { Database } from './duckdb.ts';
 export { FileDamage, readFooter } from './footer.ts';
 export { Ledger } from './ledger.ts';

@@ -1,6 +1,7 @@
 import { formatEntry, type LedgerEntry, MAX_DATA_SPAN, parseEntry } from './ledger-entry.ts';
 import {
   beforeEntry,
+  behindChain,
   behindLife,
   chainPrefix,
   entryKey,
@@ -62,7 +63,7 @@ export class Ledger {
     const starts = hint === null || hint <= MAX_DATA_SPAN ? [0] : [hint - MAX_DATA_SPAN, 0];
     for (const from of starts) {
       const first = await this.#lastFirst(chain, from, Number.POSITIVE_INFINITY);
-      if (first !== undefined) return await this.#mustRead(chain, first);
+      if (first !== undefined) return await this.readEntry(chain, first);
     }
     return undefined;
   }
@@ -72,7 +73,7 @@ export class Ledger {
     const near = Math.max(0, offset - MAX_DATA_SPAN);
     for (const from of near === 0 ? [0] : [near, 0]) {
       const first = await this.#lastFirst(chain, from, offset);
-      const entry = first === undefined ? undefined : await this.#mustRead(chain, first);
+      const entry = first === undefined ? undefined : await this.readEntry(chain, first);
       if (entry !== undefined && offset < entry.next) return entry;
     }
     return undefined;
@@ -100,16 +101,17 @@ export class Ledger {
     }
   }
 
-  /** Every chain of the lake. */
+  /** Every chain of the lake: one short listing for each, however long it is. */
   async chains(): Promise<readonly ChainId[]> {
-    const found = new Map<string, ChainId>();
-    for await (const { key } of this.store.list(ledgerPrefix(this.lake))) {
-      const name = parseLedgerKey(this.lake, key);
-      if (name === undefined) continue;
+    const prefix = ledgerPrefix(this.lake);
+    const found: ChainId[] = [];
+    for (let startAfter = prefix; ; ) {
+      const name = await this.#firstName(prefix, startAfter);
+      if (name === undefined) return found;
       const { topic, incarnation, partition } = name;
-      found.set(chainPrefix(this.lake, name), { topic, incarnation, partition });
+      found.push({ topic, incarnation, partition });
+      startAfter = behindChain(this.lake, name);
     }
-    return [...found.values()];
   }
 
   /** What the first key behind `startAfter` says that is one of the ledger's. */
@@ -130,7 +132,8 @@ export class Ledger {
     return last;
   }
 
-  async #mustRead(chain: ChainId, first: number): Promise<LedgerEntry> {
+  /** The entry that a listing has named. */
+  async readEntry(chain: ChainId, first: number): Promise<LedgerEntry> {
     const entry = await this.entryAt(chain, first);
     if (entry === undefined)
       throw new StoreError(`${this.store.name} lists ${entryKey(this.lake, chain, first)}, and then has no such object.`);

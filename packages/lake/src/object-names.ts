@@ -79,6 +79,12 @@ export function chainPrefix(lake: LakeLayout, chain: ChainId): string {
   return `${ledgerPrefix(lake)}${chain.topic}~${chain.incarnation}/${chain.partition}/`;
 }
 
+/** A listing that starts after this key begins behind every entry of the chain. */
+export function behindChain(lake: LakeLayout, chain: ChainId): string {
+  // As `behindLife`.
+  return `${chainPrefix(lake, chain).slice(0, -1)}0`;
+}
+
 /** The key of the entry that begins at `first`. */
 export function entryKey(lake: LakeLayout, chain: ChainId, first: number): string {
   return `${chainPrefix(lake, chain)}${padded(first)}.json`;

@@ -1,2 +1,3 @@
+export { ArchivedLake, run } from './archived-lake.ts';
 export { CHAIN, footerOf, inFolder, readRecords, recordAt, rowsOf, type WrittenFile, writeRecords } from './lake-files.ts';
 export { MemoryStore } from './memory-store.ts';
