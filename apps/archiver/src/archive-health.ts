@@ -4,8 +4,13 @@ import type { LaneArchiveView } from './lane-archive-view.ts';
 /** Files are built one at a time: an object of a busy archiver waits its turn for some seconds, and none for so long. */
 const LONG_WAIT_MS = 60_000;
 
-function problemOf({ problem, waitingMs }: LaneArchiveView): string | undefined {
+/** An attempt that takes longer is told before the client gives it up: that allows a large object minutes. */
+const LONG_ATTEMPT_MS = 10_000;
+
+function problemOf({ problem, waitingMs, attempt }: LaneArchiveView): string | undefined {
   if (problem !== undefined) return problem;
+  if (attempt !== undefined && attempt.step !== 'build the file' && attempt.forMs >= LONG_ATTEMPT_MS)
+    return `to ${attempt.step} has had no answer for ${Math.floor(attempt.forMs / 1000)} s`;
   if (waitingMs < LONG_WAIT_MS) return undefined;
   return `nothing has failed, but an object has been waiting for ${Math.floor(waitingMs / 1000)} s`;
 }

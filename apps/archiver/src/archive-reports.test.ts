@@ -15,6 +15,7 @@ const VIEW: LaneArchiveView = {
   spoolBytes: 500,
   waitingObjects: 1,
   waitingMs: 0,
+  attempt: undefined,
   problem: undefined,
 };
 

@@ -15,6 +15,7 @@ import { lakeLayout, STREAM } from './lake-layout.ts';
 import { logRangeReader, logStartReader } from './log-range-reader.ts';
 import { ROTATION } from './rotation.ts';
 import type { Spool } from './spool.ts';
+import { SpoolRoom } from './spool-room.ts';
 import { isOver, type TopicLife } from './topic-life.ts';
 import { Turn } from './turn.ts';
 import { voidReader } from './void-reader.ts';
@@ -70,6 +71,7 @@ export function createArchiver(config: ArchiverConfig, ports: ArchiverPorts, { g
       },
       database,
       spool,
+      room: new SpoolRoom(config.maxSpoolMb * MIB, () => spool.freeBytes()),
       building: new Turn(),
       confirmVoids: voidReader(log),
       ...life,

@@ -9,16 +9,14 @@ import { Intake } from './intake.ts';
 import type { LaneArchiveView } from './lane-archive-view.ts';
 import { LaneLife } from './lane-life.ts';
 import type { RotationLimits } from './rotation.ts';
-import type { Progress } from './steps.ts';
-import { type ClosedHole, storeHole } from './store-hole.ts';
-import { type ClosedRows, storeObject } from './store-object.ts';
+import type { RoomUser } from './spool-room.ts';
+import type { ClosedHole } from './store-hole.ts';
+import type { ClosedRows } from './store-object.ts';
+import { type Closed, StoreQueue } from './store-queue.ts';
 import { Turn } from './turn.ts';
-import { Waiters } from './waiters.ts';
 
-/** Closed objects that may wait for the store before the lane takes in no more: a store that is away must not fill the disk. */
-const MAX_WAITING_OBJECTS = 2;
-
-type Closed = (ClosedRows | ClosedHole) & { readonly closedMs: number };
+/** How often the room in the spool is looked at by those who wait for it. */
+const ROOM_LOOK_MS = 1_000;
 
 /** Events that say that the store step gets on. */
 const PROGRESS: ReadonlySet<ArchiveEvent['kind']> = new Set([
@@ -30,35 +28,30 @@ const PROGRESS: ReadonlySet<ArchiveEvent['kind']> = new Set([
 ]);
 
 /** One owned partition: rows are gathered in an open object, closed objects are stored one after another, and batches wait for theirs. */
-export class LaneArchive {
+export class LaneArchive implements RoomUser {
   readonly chain: ChainId;
   readonly #ports: ArchivePorts;
   /** Everything that changes the open object. */
   readonly #taking = new Turn();
-  readonly #revoked = new AbortController();
-  readonly #over = new AbortController();
   readonly #life = new LaneLife();
   #watched: AbortSignal | undefined;
-  /** Everything below is in the lake. */
-  #end: number;
+  readonly #queue: StoreQueue;
   /** The next offset to take in. */
   #next: number;
   readonly #intake: Intake;
   #lastTakenMs: number;
-  #closed: Closed[] = [];
-  #storing: Promise<void> | undefined;
-  readonly #waiters = new Waiters();
-  #room: (() => void)[] = [];
-  #gone: Error | undefined;
+  /** The open object is to be closed as soon as nothing is being taken in. */
+  #closeWanted = false;
   #problem: string | undefined;
 
   constructor(ports: ArchivePorts, limits: RotationLimits, chain: ChainId, end: number) {
     this.chain = chain;
-    this.#end = end;
     this.#next = end;
     this.#lastTakenMs = ports.clock.nowMs();
+    ports.room.add(this);
     this.#intake = new Intake(ports.spool, limits, (closed, cause) => {
-      this.#enqueue(closed);
+      this.#closeWanted = false;
+      this.#queue.push(closed);
       if (closed.kind === 'rows') ports.observe({ kind: 'object-closed', chain, cause, rows: closed.file.totals?.rows ?? 0 });
     });
     this.#ports = {
@@ -69,20 +62,37 @@ export class LaneArchive {
         ports.observe(event);
       },
     };
+    this.#queue = new StoreQueue(this.#ports, chain, end, this.#life, (cause) => this.#discardAside(cause));
   }
 
   view(): LaneArchiveView {
     const files = this.#files();
-    const [oldest] = this.#closed;
+    const { end, waiting, attempt } = this.#queue;
+    const nowMs = this.#ports.clock.nowMs();
     return {
       ...this.chain,
-      chainEnd: this.#end,
+      chainEnd: end,
       spooledRows: files.reduce((sum, file) => sum + (file.totals?.rows ?? 0), 0),
-      spoolBytes: files.reduce((sum, file) => sum + file.fileBytes, 0),
-      waitingObjects: this.#closed.length,
-      waitingMs: oldest === undefined ? 0 : this.#ports.clock.nowMs() - oldest.closedMs,
+      spoolBytes: this.heldBytes(),
+      waitingObjects: waiting.length,
+      attempt: attempt && { step: attempt.step, forMs: nowMs - attempt.sinceMs },
+      waitingMs: waiting[0] === undefined ? 0 : nowMs - waiting[0].closedMs,
       problem: this.#problem,
     };
+  }
+
+  openBytes(): number {
+    return this.#closeWanted ? 0 : (this.#intake.file?.fileBytes ?? 0);
+  }
+
+  heldBytes(): number {
+    return this.#files().reduce((sum, file) => sum + file.fileBytes, 0);
+  }
+
+  closeForRoom(): void {
+    this.#closeWanted = true;
+    // A record that waits for room has its turn for as long as it waits: it closes the object itself.
+    void this.#taking.run(async () => this.#closeIfWanted());
   }
 
   /** Takes the batch in, whole or not at all, and resolves when all of it is in the lake. `signal` ends the lane. */
@@ -90,7 +100,7 @@ export class LaneArchive {
     this.#watch(signal);
     const last = batch.offset(batch.length - 1);
     await this.#taking.run(() => this.#take(batch));
-    await this.#stored(last);
+    await this.#queue.stored(last);
     return Array.from({ length: batch.length }, () => STORED);
   }
 
@@ -105,13 +115,13 @@ export class LaneArchive {
       return false;
     });
     // Told before: it is in turn already.
-    if (isNoted === false) await this.#stored(range.next - 1);
+    if (isNoted === false) await this.#queue.stored(range.next - 1);
   }
 
   /** The range is gone from the log: what is open ends before it, and the chain says so once this resolves. */
   async passLost(range: OffsetRange): Promise<void> {
     await this.#pass(range, (hole) => this.#closeBefore({ kind: 'lost', ...hole }));
-    await this.#stored(range.next - 1);
+    await this.#queue.stored(range.next - 1);
   }
 
   /**
@@ -119,14 +129,14 @@ export class LaneArchive {
    * above may be the new topic's, and is cut off; resolves when the rest stands in the lake. Nothing is taken in any more.
    */
   async endLife(provenEnd: number): Promise<void> {
-    const cutAt = this.#life.end(Math.max(provenEnd, this.#end));
+    const cutAt = this.#life.end(Math.max(provenEnd, this.#queue.end));
     const cutRows = await this.#taking.run(async () => {
       this.#intake.close('recreated');
-      return this.#closed.reduce((sum, each) => (each.kind === 'rows' ? sum + rowsFrom(each, cutAt) : sum), 0);
+      return this.#queue.waiting.reduce((sum, each) => (each.kind === 'rows' ? sum + rowsFrom(each, cutAt) : sum), 0);
     });
-    while (this.#storing !== undefined) await this.#storing;
-    if (this.#gone !== undefined) throw this.#gone;
-    this.#ports.observe({ kind: 'topic-made-anew', chain: this.chain, end: this.#end, cutRows });
+    await this.#queue.drained();
+    if (this.#queue.gone !== undefined) throw this.#queue.gone;
+    this.#ports.observe({ kind: 'topic-made-anew', chain: this.chain, end: this.#queue.end, cutRows });
   }
 
   /** Closes the open object when nothing was taken in for `idleMs`. */
@@ -140,30 +150,24 @@ export class LaneArchive {
   /** Before a stop: makes an object of what is open, and resolves when everything stands (or was given up). */
   async finish(): Promise<void> {
     await this.#taking.run(async () => this.#intake.close('stop'));
-    while (this.#storing !== undefined) await this.#storing;
+    await this.#queue.drained();
   }
 
   /** Before a revoke: an object whose claim stands is written; the rest is given up, and read again by the next owner. */
   async giveUp(): Promise<void> {
-    this.#revoked.abort();
-    await this.#storing;
+    await this.#queue.revoke();
     await this.discard(new Abandoned(this.chain, 'the partition goes to another archiver'));
   }
 
   /** Ends the lane: whoever waits is told why, and its files are deleted. */
   async discard(cause: Error): Promise<void> {
-    this.#gone ??= cause;
-    this.#revoked.abort();
-    this.#over.abort();
-    for (const go of this.#room.splice(0)) go();
+    this.#queue.finish(cause);
+    this.#ports.room.remove(this);
     await this.#taking.run(async () => {});
-    await this.#storing;
-    const files = this.#files();
-    this.#intake.drop();
-    this.#closed = [];
+    const open = this.#intake.drop();
+    const files = [open, ...(await this.#queue.clear(cause)).map(fileOf)].filter((file) => file !== undefined);
     const rows = files.reduce((sum, file) => sum + (file.totals?.rows ?? 0), 0);
     if (rows > 0) this.#ports.observe({ kind: 'abandoned', chain: this.chain, rows, cause });
-    this.#waiters.rejectAll(cause);
     for (const file of files) await file.delete();
   }
 
@@ -188,7 +192,7 @@ export class LaneArchive {
     this.#next = last + 1;
     this.#lastTakenMs = this.#ports.clock.nowMs();
     batch.release();
-    this.#pump();
+    this.#ports.room.changed();
   }
 
   /** Goes on behind offsets without rows, in turn with what is taken in; `note` is not called where somebody else's entries reach over them. */
@@ -205,84 +209,47 @@ export class LaneArchive {
 
   /** Waits until something more may be taken in. */
   async #mayTake(): Promise<void> {
-    await this.#roomForOneMore();
+    await this.#queue.roomForOneMore();
+    await this.#roomInSpool();
     if (this.#life.cutAt !== undefined) throw new Abandoned(this.chain, 'the topic was made anew');
     await this.#dropArchived();
   }
 
-  /** Resolves when the offset is in the lake; rejects when the lane ends before. */
-  async #stored(last: number): Promise<void> {
-    if (last < this.#end) return;
-    if (this.#gone !== undefined) throw this.#gone;
-    await this.#waiters.until(last);
+  async #roomInSpool(): Promise<void> {
+    const { room, clock } = this.#ports;
+    for (let full = await room.fullBecause(); full !== undefined && this.#queue.gone === undefined; full = await room.fullBecause()) {
+      this.#problem ??= full;
+      this.#closeIfWanted();
+      // Also without a change here: others may have freed the disk.
+      const looked = new AbortController();
+      await Promise.race([room.change(), clock.sleep(ROOM_LOOK_MS, looked.signal)]);
+      looked.abort();
+      if (this.#problem === full) this.#problem = undefined;
+    }
+    if (this.#queue.gone !== undefined) throw this.#queue.gone;
   }
 
-  async #roomForOneMore(): Promise<void> {
-    while (this.#closed.filter(({ kind }) => kind === 'rows').length >= MAX_WAITING_OBJECTS && this.#gone === undefined)
-      await new Promise<void>((resolve) => this.#room.push(resolve));
-    if (this.#gone !== undefined) throw this.#gone;
+  #closeIfWanted(): void {
+    if (!this.#closeWanted) return;
+    this.#closeWanted = false;
+    this.#intake.close('room');
   }
 
   /** Somebody else extended the chain beyond everything taken in: what is open is in the lake already. */
   async #dropArchived(): Promise<void> {
-    if (this.#end <= this.#next) return;
-    this.#next = this.#end;
+    if (this.#queue.end <= this.#next) return;
+    this.#next = this.#queue.end;
     await this.#intake.drop()?.delete();
   }
 
   /** Ends the open object where there are offsets without rows behind it. */
   #closeBefore(hole: ClosedHole): void {
     this.#intake.close(hole.kind);
-    this.#enqueue(hole);
-  }
-
-  #enqueue(closed: ClosedRows | ClosedHole): void {
-    this.#closed.push({ ...closed, closedMs: this.#ports.clock.nowMs() });
-    this.#pump();
+    this.#queue.push(hole);
   }
 
   #files(): RowFile[] {
-    return [this.#intake.file, ...this.#closed.map((each) => (each.kind === 'rows' ? each.file : undefined))].filter(
-      (file) => file !== undefined,
-    );
-  }
-
-  #pump(): void {
-    if (this.#storing !== undefined || this.#closed.length === 0 || this.#gone !== undefined || this.#revoked.signal.aborted) return;
-    this.#storing = this.#storeAll().finally(() => {
-      this.#storing = undefined;
-      // An object that was closed after the last look would otherwise wait for the next one.
-      this.#pump();
-    });
-  }
-
-  async #storeAll(): Promise<void> {
-    for (let object = this.#closed[0]; object !== undefined; object = this.#closed[0]) {
-      const progress: Progress = { claimed: false, unclaimed: this.#revoked.signal, all: this.#over.signal, life: this.#life };
-      try {
-        this.#end = Math.max(this.#end, await this.#store(object, progress));
-      } catch (error) {
-        this.#failed(error instanceof Error ? error : new Error(String(error)));
-        return;
-      }
-      this.#closed.shift();
-      this.#waiters.settle(this.#end);
-      for (const go of this.#room.splice(0)) go();
-      // Its rows are in the lake: a file that can not be deleted must not end the lane.
-      if (object.kind === 'rows')
-        await object.file.delete().catch((cause: unknown) => this.#ports.observe({ kind: 'cleanup-failed', chain: this.chain, cause }));
-    }
-  }
-
-  async #store(object: Closed, progress: Progress): Promise<number> {
-    if (object.kind !== 'rows') return await storeHole(this.#ports, this.chain, object, this.#end, progress);
-    await object.file.close();
-    return await storeObject(this.#ports, this.chain, object, this.#end, progress);
-  }
-
-  /** Nothing behind this object can be stored: everybody who waits is told, so that the lane is opened again from the chain's end. */
-  #failed(cause: Error): void {
-    if (!this.#revoked.signal.aborted) this.#discardAside(cause);
+    return [this.#intake.file, ...this.#queue.waiting.map(fileOf)].filter((file) => file !== undefined);
   }
 
   /** Not awaited: `discard` waits for the storing that may have called this. */
@@ -295,4 +262,8 @@ export class LaneArchive {
 function rowsFrom({ first, next, voids }: ClosedRows, from: number): number {
   const above = { first: Math.max(first, from), next };
   return Math.max(0, above.next - above.first) - offsetsIn(within(voids, above));
+}
+
+function fileOf(closed: Closed): RowFile | undefined {
+  return closed.kind === 'rows' ? closed.file : undefined;
 }

@@ -5,6 +5,11 @@ import type { ArchivePorts } from './archive-ports.ts';
 import { Abandoned, NotVoid, SpoolLost, TopicMadeAnew } from './faults.ts';
 import type { LaneLife } from './lane-life.ts';
 
+export interface Attempt {
+  readonly step: Step;
+  readonly sinceMs: number;
+}
+
 /** How far one object has come, and whether it is still wanted. */
 export interface Progress {
   /** The claim is ours: the object must follow it, also when the lane is given up. */
@@ -14,6 +19,8 @@ export interface Progress {
   /** Aborted when nobody waits any more, not even for the object of a claim. */
   readonly all: AbortSignal;
   readonly life: LaneLife;
+  /** Is told which attempt is under way, and when none is. */
+  readonly attempted: (attempt: Attempt | undefined) => void;
 }
 
 /** Faults that no further attempt can mend: the lane is given up, and opened again from the chain's end. */
@@ -25,11 +32,14 @@ export async function again<T>(ports: ArchivePorts, chain: ChainId, step: Step, 
     const wanted = progress.claimed ? progress.all : progress.unclaimed;
     if (wanted.aborted)
       throw new Abandoned(chain, progress.claimed ? 'the time to write a claimed object is over' : 'they were not claimed yet');
+    progress.attempted({ step, sinceMs: ports.clock.nowMs() });
     try {
       return await work();
     } catch (cause) {
       if (FINAL.some((fault) => cause instanceof fault)) throw cause;
       ports.observe({ kind: 'step-failed', chain, step, attempts, cause });
+    } finally {
+      progress.attempted(undefined);
     }
     await ports.clock.sleep(backoffMs(ports.backoff, attempts - 1), progress.claimed ? progress.all : progress.unclaimed);
   }

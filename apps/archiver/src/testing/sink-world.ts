@@ -19,6 +19,7 @@ import type { ArchiveEvent } from '../archive-events.ts';
 import { ArchiveSink } from '../archive-sink.ts';
 import { ROTATION, type RotationLimits } from '../rotation.ts';
 import { Spool } from '../spool.ts';
+import { SpoolRoom } from '../spool-room.ts';
 import { isOver, type TopicLife } from '../topic-life.ts';
 import { Turn } from '../turn.ts';
 import type { ConfirmVoids } from '../void-reader.ts';
@@ -66,6 +67,9 @@ export interface WorldOptions {
   readonly store?: MemoryStore;
   readonly rotation?: Partial<RotationLimits>;
   readonly idleMs?: number;
+  readonly maxSpoolBytes?: number;
+  /** Of the disk below the spool. */
+  readonly freeBytes?: () => Promise<number>;
   /** What a second reader finds in voids. */
   readonly confirmVoids?: ConfirmVoids;
   readonly incarnation?: (topic: string) => Promise<string | undefined>;
@@ -110,6 +114,7 @@ export class SinkWorld {
         },
         database,
         spool,
+        room: new SpoolRoom(options.maxSpoolBytes ?? 2 ** 40, options.freeBytes ?? (async () => 2 ** 40)),
         building: new Turn(),
         confirmVoids: options.confirmVoids ?? (async () => undefined),
         ...life,
