@@ -38,6 +38,13 @@ describe('the health of the lake', () => {
     expect(archiveHealth([view(2, { attempt: { step: 'build the file', forMs: 30_000 } })]).state).toBe('ok');
   });
 
+  it('names the partition whose chain can not be opened, before the client has given it up', () => {
+    const opening = (forMs: number) => archiveHealth([view(0)], [{ topic: 'service-events', partition: 7, forMs }]);
+    expect(opening(3_000).state).toBe('ok');
+    expect(opening(11_000)).toMatchObject({ state: 'degraded', sentence: expect.stringContaining('partition 7') });
+    expect(opening(11_000).sentence).toContain('could not be opened for 11 s');
+  });
+
   it('names the partition that waits although nothing failed', () => {
     const { state, sentence } = archiveHealth([view(2, { waitingObjects: 1, waitingMs: 75_000 })]);
     expect(state).toBe('degraded');

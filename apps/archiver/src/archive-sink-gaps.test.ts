@@ -212,6 +212,32 @@ describe('a topic that is made anew', () => {
     expect(w.seen('claim-checked')).toHaveLength(1);
   });
 
+  it('does not hold up the new one where the old lane had ended already', async () => {
+    const w = await open();
+    await w.sink.assign(laneOf());
+    const { write } = await taken(w, 0, 4);
+    const ended = expect(write).rejects.toThrow(Abandoned);
+    const lane = new AbortController();
+    lane.abort();
+    await expect(w.sink.write(batchOf(logRecords(4, 5)), lane.signal)).rejects.toThrow(Abandoned);
+    await ended;
+    expect(await w.sink.assign(laneOf({ incarnation: NEW }))).toEqual({ startAt: 0 });
+  });
+
+  it('says for how long a chain has been opening, as long as the store does not answer', async () => {
+    let answer: () => void = () => {};
+    const hung = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const w = await open({ store: new MemoryStore(async (operation) => (operation === 'list' ? await hung : undefined)) });
+    const assigned = w.sink.assign(laneOf());
+    await vi.waitFor(() => expect(w.sink.openings()[0]?.forMs).toBeGreaterThan(5));
+    expect(w.sink.openings()).toMatchObject([{ topic: CHAIN.topic, partition: CHAIN.partition }]);
+    answer();
+    await assigned;
+    expect(w.sink.openings()).toEqual([]);
+  });
+
   it('is seen on assignment too, when nobody told of it', async () => {
     let present = CHAIN.incarnation;
     const w = await open({ incarnation: async () => present });

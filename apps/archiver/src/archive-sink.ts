@@ -3,7 +3,7 @@ import { type ChainId, chainText, endOtherLives, type OffsetRange, openChain, ty
 import type { ArchivePorts } from './archive-ports.ts';
 import { Abandoned, UndeclaredGap } from './faults.ts';
 import { LaneArchive } from './lane-archive.ts';
-import type { LaneArchiveView } from './lane-archive-view.ts';
+import type { LaneArchiveView, LaneOpening } from './lane-archive-view.ts';
 import type { RotationLimits } from './rotation.ts';
 
 export interface ArchiveSinkOptions {
@@ -27,6 +27,7 @@ export class ArchiveSink implements Sink {
   readonly #lanes = new Map<string, LaneArchive>();
   /** The chains before whose opening those of the topic's other lives were ended, by this process. */
   readonly #othersEnded = new Set<string>();
+  readonly #openings = new Map<Lane, number>();
   /** Counts assignments, so that a slow one does not take the place of a later one. */
   readonly #assignments = new Map<string, number>();
   readonly #idleTimer: NodeJS.Timeout;
@@ -42,14 +43,29 @@ export class ArchiveSink implements Sink {
     return [...this.#lanes.values()].map((lane) => lane.view());
   }
 
+  /** The partitions whose chain is being opened, and for how long. */
+  openings(): LaneOpening[] {
+    const nowMs = this.#ports.clock.nowMs();
+    return [...this.#openings].map(([{ topic, partition }, sinceMs]) => ({ topic, partition, forMs: nowMs - sinceMs }));
+  }
+
   async assign(lane: Lane): Promise<{ readonly startAt: number }> {
+    this.#openings.set(lane, this.#ports.clock.nowMs());
+    try {
+      return await this.#open(lane);
+    } finally {
+      this.#openings.delete(lane);
+    }
+  }
+
+  async #open(lane: Lane): Promise<{ readonly startAt: number }> {
     const key = partitionKey(lane);
     const chain = idOf(lane);
     const assignment = (this.#assignments.get(key) ?? 0) + 1;
     this.#assignments.set(key, assignment);
     const before = this.#lanes.get(key);
     // Nobody may have said up to where its records are the old topic's: then it is as far as its own look-ups went.
-    if (before !== undefined && before.chain.incarnation !== lane.incarnation) await before.endLife(0);
+    if (before !== undefined && !before.isOver && before.chain.incarnation !== lane.incarnation) await before.endLife(0);
     await before?.discard(new Abandoned(chain, 'the partition is opened again'));
     await this.#endOtherLives(chain);
     const { end, repair } = await openChain(this.#ports.repair, chain, { start: lane.logStart, hint: lane.committed });

@@ -14,3 +14,10 @@ export interface LaneArchiveView extends ChainId {
   /** Why the store step does not get on, while it does not. */
   readonly problem: string | undefined;
 }
+
+/** A partition that can take in nothing yet. */
+export interface LaneOpening {
+  readonly topic: string;
+  readonly partition: number;
+  readonly forMs: number;
+}

@@ -81,6 +81,11 @@ export class LaneArchive implements RoomUser {
     };
   }
 
+  /** Whether it has ended: nothing is taken in or written any more. */
+  get isOver(): boolean {
+    return this.#queue.gone !== undefined;
+  }
+
   openBytes(): number {
     return this.#closeWanted ? 0 : (this.#intake.file?.fileBytes ?? 0);
   }

@@ -83,7 +83,7 @@ await runService({
     const { runtime, sink } = archiver;
     figures.watch(GROUP.name, runtime);
     health.set('consumer', () => runtimeHealth(runtime));
-    health.set('lake', () => archiveHealth(sink.views()));
+    health.set('lake', () => archiveHealth(sink.views(), sink.openings()));
     health.set('losses', () => losses.check());
     runtime.finished.catch((fault: unknown) => fail(fault instanceof Error ? fault : new Error(String(fault))));
   },
