@@ -99,6 +99,7 @@ describe('a topic that is made anew', () => {
     await w.sink.gap(laneOf(), { kind: 'recreated', from: 8, to: 8 });
     await proven;
     expect(await w.archived()).toEqual([logRecords(0, 8)]);
+    await w.sink.gap(laneOf(), { kind: 'recreated', from: 8, to: 8 });
     expect(w.seen('topic-made-anew')).toMatchObject([{ end: 8, cutRows: 4 }]);
     await expect(w.sink.write(batchOf(logRecords(12, 13)), signal)).rejects.toThrow(Abandoned);
     const cut = expect(mixed).rejects.toThrow(Abandoned);
@@ -201,7 +202,9 @@ describe('a topic that is made anew', () => {
     };
     await w.ledger.claim(CHAIN, { kind: 'data', object: 'lake/service-events/somewhere', ...entry });
     const lane = laneOf({ incarnation: NEW });
-    await w.sink.gap(lane, { kind: 'recreated', from: 0, to: 0 });
+    // Given back long before.
+    await w.sink.gap(laneOf(), { kind: 'recreated', from: 9, to: 9 });
+    expect(w.seen('topic-made-anew')).toMatchObject([{ chain: CHAIN, end: 6, cutRows: 0 }]);
     expect(await w.sink.assign(lane)).toEqual({ startAt: 0 });
     expect(w.seen('claim-checked')).toMatchObject([{ chain: CHAIN, first: 0, next: 6, repair: { kind: 'lost' } }]);
     const { findings, partitions } = await auditLake(w.ledger);

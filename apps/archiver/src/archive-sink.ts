@@ -93,8 +93,11 @@ export class ArchiveSink implements Sink {
   async #recreated(chain: ChainId, provenEnd: number): Promise<void> {
     const open = this.#lanes.get(partitionKey(chain));
     if (open !== undefined && open.chain.incarnation === chain.incarnation) await open.endLife(provenEnd);
-    // Not open here: nothing of the old topic is held, and its chain is ended when the new one is opened.
-    else this.#ports.observe({ kind: 'topic-made-anew', chain: idOf(chain), end: provenEnd, cutRows: 0 });
+    else {
+      // Not open here: nothing of the old topic is held, and its chain is ended when the new one is opened.
+      const last = await this.#ports.repair.ledger.last(idOf(chain), null);
+      this.#ports.observe({ kind: 'topic-made-anew', chain: idOf(chain), end: last?.next ?? 0, cutRows: 0 });
+    }
   }
 
   /** Once per chain and process: an archiver that did not know yet may have claimed something since the last time. */

@@ -42,6 +42,7 @@ export class LaneArchive implements RoomUser {
   #lastTakenMs: number;
   /** The open object is to be closed as soon as nothing is being taken in. */
   #closeWanted = false;
+  #toldAnew = false;
   #problem: string | undefined;
 
   constructor(ports: ArchivePorts, limits: RotationLimits, chain: ChainId, end: number) {
@@ -141,6 +142,9 @@ export class LaneArchive implements RoomUser {
     });
     await this.#queue.drained();
     if (this.#queue.gone !== undefined) throw this.#queue.gone;
+    // It may be told again: the alarm is one.
+    if (this.#toldAnew) return;
+    this.#toldAnew = true;
     this.#ports.observe({ kind: 'topic-made-anew', chain: this.chain, end: this.#queue.end, cutRows });
   }
 

@@ -1,3 +1,4 @@
+export { deleteRecordsBefore } from './delete-records.ts';
 export { ManualClock } from './manual-clock.ts';
 export { MemoryCluster } from './memory-cluster.ts';
 export { MemoryConsumer } from './memory-consumer.ts';
