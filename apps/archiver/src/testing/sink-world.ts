@@ -76,6 +76,8 @@ export interface WorldOptions {
   /** Where the log that a repair reads begins. */
   readonly logStart?: () => number;
   readonly timeOf?: (offset: number) => number;
+  /** Offsets of the log that hold no record. */
+  readonly isVoid?: (offset: number) => boolean;
 }
 
 /** An archive sink over a store in memory and a real Parquet writer, with a log that can be read again. */
@@ -100,7 +102,7 @@ export class SinkWorld {
       const from = Math.max(first, options.logStart?.() ?? 0);
       if (from >= next) return { kind: 'nothing-left' };
       const records = async function* () {
-        yield logRecords(from, next, options.timeOf);
+        yield logRecords(from, next, options.timeOf).filter(({ offset }) => options.isVoid?.(offset) !== true);
       };
       return { kind: 'records', from, records: records() };
     };
