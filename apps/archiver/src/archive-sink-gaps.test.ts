@@ -136,6 +136,21 @@ describe('a topic that is made anew', () => {
     await Promise.all(ends);
   });
 
+  it('is told also while a gap before it is being declared: the two do not wait for each other', async () => {
+    let present = CHAIN.incarnation;
+    const w = await open({ incarnation: async () => present, logStart: () => 9 });
+    await w.sink.assign(laneOf());
+    const { write } = await taken(w, 0, 5);
+    present = NEW;
+    await w.sink.gap(laneOf(), { kind: 'expired', from: 5, to: 9 });
+    expect(w.seen('loss-declared')).toEqual([]);
+    await w.sink.gap(laneOf(), { kind: 'recreated', from: 7, to: 7 });
+    await write;
+    expect(await w.archived()).toEqual([logRecords(0, 5)]);
+    expect(w.seen('loss-declared')).toMatchObject([{ first: 5, next: 7 }]);
+    expect((await auditLake(w.ledger)).findings).toEqual([]);
+  });
+
   it('keeps what the archiver’s own look-up has proven, also where the runtime’s is older', async () => {
     let present = CHAIN.incarnation;
     let away = true;

@@ -121,13 +121,13 @@ export class LaneArchive implements RoomUser {
       return false;
     });
     // Told before: it is in turn already.
-    if (isNoted === false) await this.#queue.stored(range.next - 1);
+    if (isNoted === false) await this.#declared(range);
   }
 
   /** The range is gone from the log: what is open ends before it, and the chain says so once this resolves. */
   async passLost(range: OffsetRange): Promise<void> {
     await this.#pass(range, (hole) => this.#closeBefore({ kind: 'lost', ...hole }));
-    await this.#queue.stored(range.next - 1);
+    await this.#declared(range);
   }
 
   /**
@@ -214,6 +214,14 @@ export class LaneArchive implements RoomUser {
       this.#next = range.next;
       return note({ first, next: range.next });
     });
+  }
+
+  /**
+   * Resolves when the chain says so, and rejects when it can not: then the lane is opened again. Where the topic seems to be another one it
+   * does not wait: the store step does, for being told so, and nobody tells anything more before this call has ended.
+   */
+  async #declared({ next }: OffsetRange): Promise<void> {
+    await Promise.race([this.#queue.stored(next - 1), this.#life.doubted]);
   }
 
   /** Waits until something more may be taken in. */

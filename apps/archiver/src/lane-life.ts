@@ -6,6 +6,15 @@
 export class LaneLife {
   #proven = 0;
   #cutAt: number | undefined;
+  #doubt: () => void = () => {};
+  /** Resolves as soon as a look-up gave another id: soon somebody says where the lane's records end. */
+  readonly doubted: Promise<void>;
+
+  constructor() {
+    this.doubted = new Promise((resolve) => {
+      this.#doubt = resolve;
+    });
+  }
 
   /** Once the topic is another: everything at or above is not known to be of the old one. */
   get cutAt(): number | undefined {
@@ -17,6 +26,11 @@ export class LaneLife {
     if (this.#cutAt !== undefined) return next <= this.#cutAt;
     this.#proven = Math.max(this.#proven, next);
     return true;
+  }
+
+  /** A look-up gave another id than the lane's. */
+  doubt(): void {
+    this.#doubt();
   }
 
   /** The topic is another one now. `provenEnd`: what others have proven. The first word stands; returns where it cuts. */

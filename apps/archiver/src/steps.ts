@@ -55,8 +55,9 @@ export async function isOfItsTopic(ports: ArchivePorts, chain: ChainId, progress
     if (life.cutAt !== undefined) return next <= life.cutAt;
     const present = await ports.incarnation(chain.topic);
     if (present === chain.incarnation) return life.prove(next);
-    if (life.cutAt === undefined) throw new TopicMadeAnew(chain, present);
-    return next <= life.cutAt;
+    if (life.cutAt !== undefined) return next <= life.cutAt;
+    life.doubt();
+    throw new TopicMadeAnew(chain, present);
   });
 }
 
