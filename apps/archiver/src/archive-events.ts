@@ -22,6 +22,13 @@ export type ArchiveEvent =
     }
   /** Offsets that hold no readable record (markers of a transaction) are in the chain as such. */
   | { readonly kind: 'void-declared'; readonly chain: ChainId; readonly first: number; readonly next: number }
+  /** Offsets that were gone from the log before they were archived are in the chain as such: the highest alarm. */
+  | { readonly kind: 'loss-declared'; readonly chain: ChainId; readonly first: number; readonly next: number }
+  /**
+   * The topic is another one with the same name. Of the old one everything below `end` is in the lake or declared, and nothing more can
+   * be; `cutRows` had been taken in, and may have been the new one's.
+   */
+  | { readonly kind: 'topic-made-anew'; readonly chain: ChainId; readonly end: number; readonly cutRows: number }
   /** The rows of an object could not be written at once; they stand in it all the same. */
   | { readonly kind: 'built-in-parts'; readonly chain: ChainId; readonly first: number; readonly next: number; readonly how: InParts }
   /** A step failed and is tried again, for as long as it takes. */
@@ -31,4 +38,4 @@ export type ArchiveEvent =
   | { readonly kind: 'cleanup-failed'; readonly chain: ChainId; readonly cause: unknown };
 
 /** A step of making an object stand. */
-export type Step = 'build the file' | 'look up the topic' | 'read the void again' | 'write to the store';
+export type Step = 'build the file' | 'look up the topic' | 'read the void again' | 'look up the log’s start' | 'write to the store';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { archiveHealth } from './archive-health.ts';
-import type { LaneArchiveView } from './lane-archive.ts';
+import type { LaneArchiveView } from './lane-archive-view.ts';
 
 const view = (partition: number, more: Partial<LaneArchiveView> = {}): LaneArchiveView => ({
   topic: 'service-events',
@@ -11,6 +11,7 @@ const view = (partition: number, more: Partial<LaneArchiveView> = {}): LaneArchi
   spoolBytes: 0,
   waitingObjects: 0,
   waitingMs: 0,
+  attempt: undefined,
   problem: undefined,
   ...more,
 });
@@ -25,6 +26,23 @@ describe('the health of the lake', () => {
     expect(state).toBe('degraded');
     expect(sentence).toContain('partition 4 (and 1 more)');
     expect(sentence).toContain('the store is away');
+  });
+
+  it('names the partition whose store does not answer, before the client has given it up', () => {
+    const attempt = (forMs: number) => ({ step: 'write to the store', forMs }) as const;
+    expect(archiveHealth([view(2, { attempt: attempt(9_000) })]).state).toBe('ok');
+    const { state, sentence } = archiveHealth([view(2, { attempt: attempt(12_500) })]);
+    expect(state).toBe('degraded');
+    expect(sentence).toContain('partition 2 can not be written to the lake now');
+    expect(sentence).toContain('to write to the store has had no answer for 12 s');
+    expect(archiveHealth([view(2, { attempt: { step: 'build the file', forMs: 30_000 } })]).state).toBe('ok');
+  });
+
+  it('names the partition whose chain can not be opened, before the client has given it up', () => {
+    const opening = (forMs: number) => archiveHealth([view(0)], [{ topic: 'service-events', partition: 7, forMs }]);
+    expect(opening(3_000).state).toBe('ok');
+    expect(opening(11_000)).toMatchObject({ state: 'degraded', sentence: expect.stringContaining('partition 7') });
+    expect(opening(11_000).sentence).toContain('could not be opened for 11 s');
   });
 
   it('names the partition that waits although nothing failed', () => {

@@ -36,6 +36,22 @@ export function archiveLog(log: Logger): (event: ArchiveEvent) => void {
         log.info({ ...event.chain, first, next }, `offsets ${first} to ${next - 1} of ${where} hold no record, and the lake says so`);
         return;
       }
+      case 'loss-declared': {
+        const { first, next } = event;
+        log.error(
+          { ...event.chain, first, next, lost: next - first },
+          `RECORDS ARE LOST: offsets ${first} to ${next - 1} of ${where} were gone from Kafka before they were archived; the ledger says so, and the archive goes on behind them`,
+        );
+        return;
+      }
+      case 'topic-made-anew': {
+        const { end, cutRows } = event;
+        log.error(
+          { ...event.chain, end, cutRows },
+          `RECORDS ARE LOST: the topic of ${where} was deleted and made anew; up to offset ${end} the old one is in the lake, and what it held behind that is gone. ${cutRows} rows that had been read were cut off, because they may be the new topic's`,
+        );
+        return;
+      }
       case 'built-in-parts':
         builtInParts(log, where, event, event.how);
         return;

@@ -2,7 +2,7 @@ import { registerMetrics, type SetGauge } from '@tailrace/kafka-kit';
 import type { Metrics } from '@tailrace/service';
 import type { ArchiveEvent } from './archive-events.ts';
 import { ARCHIVER_METRICS } from './archive-metric-table.ts';
-import type { LaneArchiveView } from './lane-archive.ts';
+import type { LaneArchiveView } from './lane-archive-view.ts';
 
 const LOST = new Set(['rest', 'changed', 'lost']);
 
@@ -11,12 +11,13 @@ export function archiveMetrics(registry: Metrics, views: () => readonly LaneArch
   const lanes = (read: (view: LaneArchiveView) => number) => (set: SetGauge<'topic' | 'partition'>) => {
     for (const view of views()) set({ topic: view.topic, partition: view.partition }, read(view));
   };
-  const { objects, rows, bytes, closed, met, repairs, lost, untyped, voids, failed, took } = registerMetrics(registry, ARCHIVER_METRICS, {
+  const metrics = registerMetrics(registry, ARCHIVER_METRICS, {
     chainEnd: lanes(({ chainEnd }) => chainEnd),
     spoolRows: lanes(({ spooledRows }) => spooledRows),
     spoolBytes: lanes(({ spoolBytes }) => spoolBytes),
     waiting: lanes(({ waitingObjects }) => waitingObjects),
   });
+  const { objects, rows, bytes, closed, met, repairs, lost, lostRecords, madeAnew, cutRows, untyped, voids, failed, took } = metrics;
   return (event) => {
     switch (event.kind) {
       case 'object-stored':
@@ -35,9 +36,17 @@ export function archiveMetrics(registry: Metrics, views: () => readonly LaneArch
         if (event.repair.kind === 'stands') return;
         repairs.inc({ kind: event.repair.kind });
         if (LOST.has(event.repair.kind)) lost.inc();
+        lostRecords.inc(lostOf(event));
         return;
       case 'void-declared':
         voids.inc(event.next - event.first);
+        return;
+      case 'loss-declared':
+        lostRecords.inc(event.next - event.first);
+        return;
+      case 'topic-made-anew':
+        madeAnew.inc();
+        cutRows.inc(event.cutRows);
         return;
       case 'built-in-parts':
         untyped.inc(event.how.untyped.length);
@@ -51,4 +60,10 @@ export function archiveMetrics(registry: Metrics, views: () => readonly LaneArch
         return;
     }
   };
+}
+
+/** How many offsets of a claim were gone when its object was made. */
+function lostOf({ first, next, repair }: ArchiveEvent & { readonly kind: 'claim-checked' }): number {
+  if (repair.kind === 'lost') return next - first;
+  return repair.kind === 'rest' ? repair.from - first : 0;
 }

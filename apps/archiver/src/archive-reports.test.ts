@@ -6,7 +6,8 @@ import type { ArchiveEvent } from './archive-events.ts';
 import { archiveLog } from './archive-log.ts';
 import { ARCHIVER_METRICS } from './archive-metric-table.ts';
 import { archiveMetrics } from './archive-metrics.ts';
-import type { LaneArchiveView } from './lane-archive.ts';
+import type { LaneArchiveView } from './lane-archive-view.ts';
+import { Losses } from './losses.ts';
 import { CHAIN } from './testing/sink-world.ts';
 
 const VIEW: LaneArchiveView = {
@@ -16,6 +17,7 @@ const VIEW: LaneArchiveView = {
   spoolBytes: 500,
   waitingObjects: 1,
   waitingMs: 0,
+  attempt: undefined,
   problem: undefined,
 };
 
@@ -37,6 +39,11 @@ const failed = (attempts: number): ArchiveEvent => ({
 it('calls a loss a loss, as an error, and tells what passes by itself ever more rarely', () => {
   for (const repair of [{ kind: 'lost' }, { kind: 'changed' }, { kind: 'rest', from: 4 }] as const)
     expect(logged(checked(repair))).toMatchObject([{ level: 'error', msg: expect.stringContaining('RECORDS ARE LOST') }]);
+  for (const event of [
+    { kind: 'loss-declared', chain: CHAIN, first: 3, next: 9 },
+    { kind: 'topic-made-anew', chain: CHAIN, end: 8, cutRows: 4 },
+  ] as const)
+    expect(logged(event)).toMatchObject([{ level: 'error', msg: expect.stringContaining('RECORDS ARE LOST') }]);
   expect(logged(checked({ kind: 'made' }))).toMatchObject([{ level: 'warn' }]);
   expect(logged(checked({ kind: 'stands' }))).toEqual([]);
   const how = { parts: 3, untyped: [7], cause: new Error('Out of Memory Error: no room\n\nPossible solutions: many') };
@@ -56,12 +63,18 @@ it('counts what happens, and shows each partition as it is when the figures are 
   observe(checked({ kind: 'rest', from: 4 }));
   observe(checked({ kind: 'stands' }));
   observe(failed(1));
+  observe({ kind: 'loss-declared', chain: CHAIN, first: 10, next: 13 });
+  observe(checked({ kind: 'lost' }));
+  observe({ kind: 'topic-made-anew', chain: CHAIN, end: 20, cutRows: 6 });
   const text = await registry.metrics();
   for (const line of [
+    'tailrace_archiver_lost_records_total 17',
+    'tailrace_archiver_topics_made_anew_total 1',
+    'tailrace_archiver_cut_rows_total 6',
     'tailrace_archiver_rows_total 10',
     'tailrace_archiver_object_bytes_total 700',
     'tailrace_archiver_repairs_total{kind="rest"} 1',
-    'tailrace_archiver_claims_with_losses_total 1',
+    'tailrace_archiver_claims_with_losses_total 2',
     'tailrace_archiver_failed_steps_total{step="write to the store"} 1',
     'tailrace_archiver_chain_end_offset{topic="service-events",partition="3"} 10',
     'tailrace_archiver_spool_rows{topic="service-events",partition="3"} 5',
@@ -83,8 +96,25 @@ it('feeds every row of the table, and only with the labels and values that the r
     { kind: 'built-in-parts', chain: CHAIN, first: 0, next: 10, how },
     checked({ kind: 'made' }),
     checked({ kind: 'rest', from: 4 }),
+    { kind: 'topic-made-anew', chain: CHAIN, end: 10, cutRows: 2 },
     failed(1),
   ];
   for (const event of events) observe(event);
   expect(await metricFaults(registry, ARCHIVER_METRICS)).toEqual([]);
+});
+
+it('says in readiness what was lost, for as long as the process lives', () => {
+  const losses = new Losses();
+  losses.observe(checked({ kind: 'made' }));
+  losses.observe(failed(1));
+  expect(losses.check().state).toBe('ok');
+  losses.observe(checked({ kind: 'rest', from: 4 }));
+  expect(losses.check()).toMatchObject({
+    state: 'degraded',
+    sentence: expect.stringContaining('offsets 0 to 3 were claimed and never written'),
+  });
+  losses.observe({ kind: 'topic-made-anew', chain: CHAIN, end: 8, cutRows: 4 });
+  losses.observe({ kind: 'loss-declared', chain: CHAIN, first: 10, next: 13 });
+  expect(losses.check().sentence).toContain('offsets 10 to 12 were gone from Kafka before they were archived');
+  expect(losses.check().sentence).toContain('after 2 other losses');
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { auditLake, StoreError } from '@tailrace/lake';
 import { MemoryStore } from '@tailrace/lake/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Abandoned, NotVoid, OutOfOrder, SpoolLost, TopicMadeAnew, UndeclaredGap } from './faults.ts';
+import { Abandoned, OutOfOrder, SpoolLost, UndeclaredGap } from './faults.ts';
 import { batchOf, CHAIN, laneOf, logRecords, SinkWorld, type WorldOptions } from './testing/sink-world.ts';
 
 let world: SinkWorld | undefined;
@@ -126,66 +126,18 @@ describe('the archive sink, when things fail', () => {
     await expect(write).rejects.toThrow(Abandoned);
   });
 
-  it('stands still when the topic was made anew, once two look-ups agree, and says so by name', async () => {
-    const answers = ['aB-_9xYz', 'other___', 'aB-_9xYz'];
-    const w = await open({ incarnation: async () => answers.shift() ?? 'other___', rotation: { maxRows: 5 } });
-    await w.sink.assign(laneOf());
-    await w.sink.write(batchOf(logRecords(0, 5)), signal);
-    // One look-up that disagrees is not believed.
-    await w.sink.write(batchOf(logRecords(5, 10)), signal);
-    const write = w.sink.write(batchOf(logRecords(10, 12)), signal);
-    await expect(write).rejects.toThrow(TopicMadeAnew);
-    await expect(w.sink.assign(laneOf({ incarnation: 'other___', logEnd: 3 }))).rejects.toThrow('partition 3 stands still');
-    expect(await w.archived()).toEqual([logRecords(0, 5), logRecords(5, 10)]);
-  });
-
   it('passes no hole in silence: a gap and a jump within a batch stop it by name', async () => {
     const w = await open();
     await w.sink.assign(laneOf());
-    for (const kind of ['expired', 'truncated', 'recreated'] as const)
-      await expect(w.sink.gap(laneOf(), { kind, from: 5, to: 9 })).rejects.toThrow(UndeclaredGap);
-    await expect(w.sink.gap(laneOf(), { kind: 'expired', from: 5, to: 9 })).rejects.toThrow(
-      'Offsets 5 to 8 of service-events, partition 3, are expired',
+    await expect(w.sink.gap(laneOf(), { kind: 'truncated', from: 5, to: 9 })).rejects.toThrow(UndeclaredGap);
+    await expect(w.sink.gap(laneOf(), { kind: 'truncated', from: 5, to: 9 })).rejects.toThrow(
+      'Offsets 5 to 8 of service-events, partition 3, are truncated',
     );
-    await expect(w.sink.gap(laneOf(), { kind: 'void', from: 5, to: 9 })).rejects.toThrow(OutOfOrder);
+    for (const kind of ['expired', 'void'] as const)
+      await expect(w.sink.gap(laneOf(), { kind, from: 5, to: 9 })).rejects.toThrow(OutOfOrder);
     await expect(w.sink.write(batchOf(logRecords(1, 3)), signal)).rejects.toThrow(OutOfOrder);
     await expect(w.sink.write(batchOf([...logRecords(0, 2), ...logRecords(3, 5)]), signal)).rejects.toThrow(OutOfOrder);
     expect(w.store.objects.size).toBe(0);
-  });
-
-  it('declares a void between the objects around it, and the audit finds every offset covered', async () => {
-    const w = await open({ idleMs: 60_000 });
-    await w.sink.assign(laneOf());
-    const before = w.sink.write(batchOf(logRecords(0, 5)), signal);
-    await w.sink.gap(laneOf(), { kind: 'void', from: 5, to: 9 });
-    await before;
-    const behind = w.sink.write(batchOf(logRecords(9, 12)), signal);
-    await vi.waitFor(() => expect(w.sink.views()[0]?.spooledRows).toBe(3));
-    await w.sink.flush('stop', [CHAIN]);
-    await behind;
-    expect(await w.archived()).toEqual([logRecords(0, 5), logRecords(9, 12)]);
-    expect(w.seen('void-declared')).toMatchObject([{ first: 5, next: 9 }]);
-    const { findings, partitions } = await auditLake(w.ledger);
-    expect(findings).toEqual([]);
-    expect(partitions).toMatchObject([{ next: 12 }]);
-    // Another archiver goes on behind it, and one that is told of it again has nothing to do.
-    expect(await w.sink.assign(laneOf())).toEqual({ startAt: 12 });
-    await w.sink.gap(laneOf(), { kind: 'void', from: 5, to: 9 });
-  });
-
-  it('declares no void in which a second reader finds a record: the lane goes on at the chain’s end', async () => {
-    const w = await open({
-      idleMs: 60_000,
-      confirmVoid: async (chain, range) => {
-        throw new NotVoid(chain, range, 6);
-      },
-    });
-    await w.sink.assign(laneOf());
-    const before = w.sink.write(batchOf(logRecords(0, 5)), signal);
-    await expect(w.sink.gap(laneOf(), { kind: 'void', from: 5, to: 9 })).rejects.toThrow(NotVoid);
-    await before;
-    expect(await w.sink.assign(laneOf())).toEqual({ startAt: 5 });
-    expect(w.seen('void-declared')).toEqual([]);
   });
 
   it.each([

@@ -1,9 +1,10 @@
 import { type Batch, type Gap, type Lane, type Outcome, partitionKey, type Sink, type TopicPartition } from '@tailrace/kafka-kit';
-import { type ChainId, openChain } from '@tailrace/lake';
-import { Abandoned, TopicMadeAnew, UndeclaredGap } from './faults.ts';
-import { LaneArchive, type LaneArchiveView } from './lane-archive.ts';
+import { type ChainId, chainText, endOtherLives, type OffsetRange, openChain, type Repair } from '@tailrace/lake';
+import type { ArchivePorts } from './archive-ports.ts';
+import { Abandoned, UndeclaredGap } from './faults.ts';
+import { LaneArchive } from './lane-archive.ts';
+import type { LaneArchiveView, LaneOpening } from './lane-archive-view.ts';
 import type { RotationLimits } from './rotation.ts';
-import type { ArchivePorts } from './store-object.ts';
 
 export interface ArchiveSinkOptions {
   readonly rotation: RotationLimits;
@@ -24,8 +25,9 @@ export class ArchiveSink implements Sink {
   readonly #ports: ArchivePorts;
   readonly #options: ArchiveSinkOptions;
   readonly #lanes = new Map<string, LaneArchive>();
-  /** Which life of its topic each partition was first seen with, by this process. */
-  readonly #incarnations = new Map<string, string>();
+  /** The chains before whose opening those of the topic's other lives were ended, by this process. */
+  readonly #othersEnded = new Set<string>();
+  readonly #openings = new Map<Lane, number>();
   /** Counts assignments, so that a slow one does not take the place of a later one. */
   readonly #assignments = new Map<string, number>();
   readonly #idleTimer: NodeJS.Timeout;
@@ -41,30 +43,72 @@ export class ArchiveSink implements Sink {
     return [...this.#lanes.values()].map((lane) => lane.view());
   }
 
+  /** The partitions whose chain is being opened, and for how long. */
+  openings(): LaneOpening[] {
+    const nowMs = this.#ports.clock.nowMs();
+    return [...this.#openings].map(([{ topic, partition }, sinceMs]) => ({ topic, partition, forMs: nowMs - sinceMs }));
+  }
+
   async assign(lane: Lane): Promise<{ readonly startAt: number }> {
+    this.#openings.set(lane, this.#ports.clock.nowMs());
+    try {
+      return await this.#open(lane);
+    } finally {
+      this.#openings.delete(lane);
+    }
+  }
+
+  async #open(lane: Lane): Promise<{ readonly startAt: number }> {
     const key = partitionKey(lane);
-    const chain: ChainId = { topic: lane.topic, incarnation: lane.incarnation, partition: lane.partition };
-    const known = this.#incarnations.get(key) ?? lane.incarnation;
-    if (known !== lane.incarnation) throw new TopicMadeAnew({ ...chain, incarnation: known }, lane.incarnation);
+    const chain = idOf(lane);
     const assignment = (this.#assignments.get(key) ?? 0) + 1;
     this.#assignments.set(key, assignment);
-    await this.#lanes.get(key)?.discard(new Abandoned(chain, 'the partition is opened again'));
+    const before = this.#lanes.get(key);
+    // Nobody may have said up to where its records are the old topic's: then it is as far as its own look-ups went.
+    if (before !== undefined && !before.isOver && before.chain.incarnation !== lane.incarnation) await before.endLife(0);
+    await before?.discard(new Abandoned(chain, 'the partition is opened again'));
+    await this.#endOtherLives(chain);
     const { end, repair } = await openChain(this.#ports.repair, chain, { start: lane.logStart, hint: lane.committed });
     if (this.#assignments.get(key) !== assignment) throw new Abandoned(chain, 'the partition was assigned again meanwhile');
-    if (repair !== undefined) {
-      const { first, next } = repair.entry;
-      this.#ports.observe({ kind: 'claim-checked', chain, first, next, repair: repair.how });
-    }
+    if (repair !== undefined) this.#checked(chain, repair.entry, repair.how);
     this.#ports.observe({ kind: 'chain-opened', chain, end });
-    this.#incarnations.set(key, lane.incarnation);
     this.#lanes.set(key, new LaneArchive(this.#ports, this.#options.rotation, chain, end));
     return { startAt: end };
   }
 
   async gap(lane: Lane, { kind, from, to }: Gap): Promise<void> {
-    // The runtime halts before every other kind; a new one must not be passed over.
-    if (kind !== 'void') throw new UndeclaredGap(lane, kind, from, to);
-    await this.#laneOf(lane).passVoid({ first: from, next: to });
+    switch (kind) {
+      case 'void':
+        return await this.#laneOf(lane).passVoid({ first: from, next: to });
+      case 'expired':
+        return await this.#laneOf(lane).passLost({ first: from, next: to });
+      case 'recreated':
+        return await this.#recreated(lane, from);
+      case 'truncated':
+        // The runtime halts before it.
+        throw new UndeclaredGap(lane, kind, from, to);
+    }
+  }
+
+  async #recreated(chain: ChainId, provenEnd: number): Promise<void> {
+    const open = this.#lanes.get(partitionKey(chain));
+    if (open !== undefined && open.chain.incarnation === chain.incarnation) await open.endLife(provenEnd);
+    else {
+      // Not open here: nothing of the old topic is held, and its chain is ended when the new one is opened.
+      const last = await this.#ports.repair.ledger.last(idOf(chain), null);
+      this.#ports.observe({ kind: 'topic-made-anew', chain: idOf(chain), end: last?.next ?? 0, cutRows: 0 });
+    }
+  }
+
+  /** Once per chain and process: an archiver that did not know yet may have claimed something since the last time. */
+  async #endOtherLives(chain: ChainId): Promise<void> {
+    if (this.#othersEnded.has(chainText(chain))) return;
+    for (const ended of await endOtherLives(this.#ports.repair, chain)) this.#checked(ended.chain, ended.entry, ended.how);
+    this.#othersEnded.add(chainText(chain));
+  }
+
+  #checked(chain: ChainId, { first, next }: OffsetRange, repair: Repair): void {
+    this.#ports.observe({ kind: 'claim-checked', chain, first, next, repair });
   }
 
   async write(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]> {
@@ -100,4 +144,8 @@ export class ArchiveSink implements Sink {
   #closeIdle(): void {
     for (const lane of this.#lanes.values()) lane.closeIdle(this.#options.idleMs);
   }
+}
+
+function idOf({ topic, incarnation, partition }: ChainId): ChainId {
+  return { topic, incarnation, partition };
 }

@@ -7,15 +7,18 @@ import {
   systemClock,
   TopicIdentity,
 } from '@tailrace/kafka-kit';
-import { type Database, Ledger, type ObjectStore, objectMaker } from '@tailrace/lake';
+import { type ChainId, type Database, Ledger, type ObjectStore, objectMaker } from '@tailrace/lake';
 import type { ArchiveEvent } from './archive-events.ts';
 import { ArchiveSink } from './archive-sink.ts';
 import type { ArchiverConfig } from './config.ts';
 import { lakeLayout, STREAM } from './lake-layout.ts';
-import { logRangeReader, voidReader } from './log-range-reader.ts';
+import { logRangeReader, logStartReader } from './log-range-reader.ts';
 import { ROTATION } from './rotation.ts';
 import type { Spool } from './spool.ts';
+import { SpoolRoom } from './spool-room.ts';
+import { isOver, type TopicLife } from './topic-life.ts';
 import { Turn } from './turn.ts';
+import { voidReader } from './void-reader.ts';
 
 export const GROUP = groupNamed('archiver');
 
@@ -52,21 +55,27 @@ export function createArchiver(config: ArchiverConfig, ports: ArchiverPorts, { g
   const identity = new TopicIdentity(kafka);
   const consumer = (name: string) =>
     createNativeConsumer(kafka, { group: name, protocol: { kind: 'consumer' }, maxPollIntervalMs: MAX_POLL_INTERVAL_MS });
+  const life: TopicLife = {
+    incarnation: (topic) => identity.lookUp(topic, LOOKUP_TIMEOUT_MS),
+    clock: systemClock,
+    disbeliefMs: DISBELIEF_MS,
+  };
+  const log = { connect: () => consumer(`${group}.repair`), isOver: (chain: ChainId) => isOver(life, chain) };
   const sink = new ArchiveSink(
     {
       repair: {
         ledger: new Ledger(store, lakeLayout(config.s3)),
-        readLog: logRangeReader(() => consumer(`${group}.repair`)),
+        readLog: logRangeReader(log),
+        logStart: logStartReader(log),
         makeObject: objectMaker(database, spool.folder),
       },
       database,
       spool,
+      room: new SpoolRoom(config.maxSpoolMb * MIB, () => spool.freeBytes()),
       building: new Turn(),
-      confirmVoid: voidReader(() => consumer(`${group}.repair`)),
-      incarnation: (topic) => identity.lookUp(topic, LOOKUP_TIMEOUT_MS),
-      clock: systemClock,
+      confirmVoids: voidReader(log),
+      ...life,
       backoff: DEFAULT_BACKOFF,
-      disbeliefMs: DISBELIEF_MS,
       observe: ports.observeArchive,
     },
     { rotation: { ...ROTATION, maxRecordTimeMs: config.maxRecordTimeMs }, idleMs: config.idleMs },

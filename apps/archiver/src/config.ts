@@ -37,6 +37,13 @@ export const archiverVariables = {
     format: text('a folder'),
     need: 'required',
   },
+  maxSpoolMb: {
+    name: 'ARCHIVER_MAX_SPOOL_MB',
+    about:
+      'The disk that gathered rows of all partitions may take, in MiB. Where half of it is in open objects the largest is closed; where all is taken, records wait in Kafka until an object stands in the lake.',
+    format: wholeNumber(64, 1_048_576, 'MiB'),
+    need: { default: '4096' },
+  },
   memoryMb: {
     name: 'ARCHIVER_MEMORY_MB',
     about: 'The memory that the Parquet writer may take, in MiB.',

@@ -9,22 +9,22 @@ export class Abandoned extends Error {
   }
 }
 
-/** The topic was deleted and made anew while its records were being archived. The partition stands still. */
-export class TopicMadeAnew extends StandsStill {
+/** The topic is no longer the one that was read. What was delivered may be the new one's, until it is known up to where it is not. */
+export class TopicMadeAnew extends Error {
   constructor(chain: ChainId, present: string | undefined) {
-    const now = present === undefined ? 'it does not exist' : `its id begins with ${present}`;
+    const now = present === undefined ? 'there is none of that name' : `its id begins with ${present}`;
     super(
-      `The topic ${chain.topic} is no longer the one that was read (its id began with ${chain.incarnation}; now ${now}): partition ${chain.partition} stands still, because what of the old topic was not archived can not be read any more. Restart the archiver to begin a new chain for the new topic.`,
+      `The topic ${chain.topic} is no longer the one whose records are archived (its id began with ${chain.incarnation}; now ${now}): what is known to be the old one's is written, and then a new chain begins.`,
     );
     this.name = 'TopicMadeAnew';
   }
 }
 
-/** Offsets can not be read where the chain goes on, and this release has no ledger entry to declare it. The partition stands still. */
+/** The log is not what the chain says of it, and no ledger entry can declare that. The partition stands still. */
 export class UndeclaredGap extends StandsStill {
   constructor(tp: { readonly topic: string; readonly partition: number }, kind: string, from: number, to: number) {
     super(
-      `Offsets ${from} to ${to - 1} of ${tp.topic}, partition ${tp.partition}, are ${kind}: the partition stands still, because the archiver does not pass a hole in silence and can not declare this one yet.`,
+      `Offsets ${from} to ${to - 1} of ${tp.topic}, partition ${tp.partition}, are ${kind}: the partition stands still, because the archiver passes no hole in silence, and there is no ledger entry for this one.`,
     );
     this.name = 'UndeclaredGap';
   }

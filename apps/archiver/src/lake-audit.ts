@@ -4,6 +4,7 @@ import {
   chainText,
   compareWithLogs,
   type Finding,
+  type LakeAuditOptions,
   type Ledger,
   type LogComparison,
   type PartitionReport,
@@ -40,18 +41,20 @@ export interface AuditOptions {
   /** A record that waits longer than this is a finding. */
   readonly allowedDelayMs: number;
   readonly nowMs: () => number;
+  /** How the lake itself is looked at. */
+  readonly lake?: LakeAuditOptions;
 }
 
 /** Audits the lake by itself. `reason` says why Kafka is not looked at. */
-export async function auditLakeAlone(ledger: Ledger, reason: string): Promise<LakeAudit> {
-  const report = await auditLake(ledger);
+export async function auditLakeAlone(ledger: Ledger, reason: string, options: LakeAuditOptions = {}): Promise<LakeAudit> {
+  const report = await auditLake(ledger, options);
   return { ...report, verdict: report.findings.length > 0 ? 'findings' : 'kafka-not-compared', kafka: { looked: false, reason } };
 }
 
 /** Audits the lake, and holds every partition of the topics against its chain. It may run beside an archiver. */
 export async function auditLakeAndKafka(ledger: Ledger, kafka: KafkaExtents, options: AuditOptions): Promise<LakeAudit> {
   const before = await kafka.logs(options.topics);
-  const report = await auditLake(ledger);
+  const report = await auditLake(ledger, options.lake);
   const { partitions, past, findings } = compareWithLogs(report, before);
   const above = partitions.some(({ inLake, logEnd }) => inLake !== null && inLake > logEnd);
   const cut = above ? truncations(partitions, await kafka.logs(options.topics)) : [];

@@ -1,5 +1,5 @@
 import { groupNamed, parseInstant, streams } from '@tailrace/events';
-import { Ledger, QueryFault, S3Store, type TimeWindow } from '@tailrace/lake';
+import { Database, decodeObject, type LakeAuditOptions, Ledger, QueryFault, S3Store, type TimeWindow } from '@tailrace/lake';
 import { ConfigError, type KafkaConfig, type S3Config } from '@tailrace/service';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { readAuditConfig, readLakeConfig } from './config.ts';
@@ -8,7 +8,10 @@ import { auditLakeAlone, auditLakeAndKafka, type LakeAudit } from './lake-audit.
 import { auditLines } from './lake-audit-lines.ts';
 import { lakeLayout, STREAM } from './lake-layout.ts';
 import { queryLake } from './lake-query.ts';
+import { type ChainFilter, chainLines, type ShownChain, shownChains } from './ledger-show.ts';
+import { progressNotes } from './progress.ts';
 import { tableLines } from './table.ts';
+import { inTemporaryFolder } from './temporary-folder.ts';
 
 /** 0 good, 1 a finding or failed work, 2 wrong use. */
 export const EXIT = { good: 0, finding: 1, failed: 1, wrongUse: 2 } as const;
@@ -39,6 +42,7 @@ export async function lakeCommand(argv: readonly string[], terminal: Terminal): 
 
 interface AuditFlags {
   readonly json?: boolean;
+  readonly deep?: boolean;
   readonly kafka: boolean;
 }
 
@@ -46,6 +50,15 @@ interface QueryFlags {
   readonly json?: boolean;
   readonly from?: number;
   readonly to?: number;
+}
+
+interface ShowFlags extends ChainFilter {
+  readonly json?: boolean;
+}
+
+function partitionNumber(text: string): number {
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('Give the number of a partition, like 3.');
+  return Number(text);
 }
 
 /** An option's instant, in ms since 1970. */
@@ -69,6 +82,10 @@ function buildProgram(terminal: Terminal, done: (code: number) => void): Command
       'check that every offset is covered exactly once, that each object is as its ledger entry says, and how far the lake is behind Kafka; exit code 1 on a finding',
     )
     .option('--no-kafka', 'look at the lake alone (also where KAFKA_BOOTSTRAP_SERVERS is not set)')
+    .option(
+      '--deep',
+      'fetch and decode every object, rebuild every value and compare the checksums: takes as long as reading the whole lake',
+    )
     .addOption(json())
     .action(async (flags: AuditFlags) => done(await audit(flags, terminal)));
   lake
@@ -84,6 +101,16 @@ function buildProgram(terminal: Terminal, done: (code: number) => void): Command
       await query(sql, flags, terminal);
       done(EXIT.good);
     });
+  const ledger = lake.command('ledger').description('look into the ledger: the chains of offset ranges').addOption(json());
+  ledger.action(() => ledger.help({ error: true }));
+  ledger
+    .command('show')
+    .description('show each chain, entry by entry')
+    .option('--topic <name>', 'only the chains of this topic')
+    .addOption(new Option('--partition <number>', 'only the chains of this partition').argParser(partitionNumber))
+    .option('--incarnation <id>', 'only the chains of this life of the topic')
+    .addOption(json())
+    .action(async (_flags: ShowFlags, command: Command) => done(await show(command.optsWithGlobals<ShowFlags>(), terminal)));
   return program;
 }
 
@@ -91,17 +118,52 @@ async function audit(flags: AuditFlags, terminal: Terminal): Promise<number> {
   const config = readAuditConfig();
   return await withStore(config.s3, async (store) => {
     const layout = lakeLayout(config.s3);
-    const report = await auditOf(new Ledger(store, layout), flags.kafka ? config.kafka : 'not wanted');
+    const look = (options: LakeAuditOptions) => auditOf(new Ledger(store, layout), flags.kafka ? config.kafka : 'not wanted', options);
+    const report = flags.deep === true ? await deeply(look, terminal) : await look({});
     const lines = auditLines(report, `${store.name}/${layout.prefix}`);
     terminal.out(flags.json === true ? `${JSON.stringify({ clean: report.verdict === 'clean', ...report })}\n` : `${lines.join('\n')}\n`);
     return report.verdict === 'findings' ? EXIT.finding : EXIT.good;
   });
 }
 
-async function auditOf(ledger: Ledger, kafka: KafkaConfig | 'not wanted' | undefined): Promise<LakeAudit> {
-  if (kafka === 'not wanted') return await auditLakeAlone(ledger, '--no-kafka');
-  if (kafka === undefined) return await auditLakeAlone(ledger, 'KAFKA_BOOTSTRAP_SERVERS is not set');
-  const options = { topics: streams[STREAM] ?? [], allowedDelayMs: GROUP.allowedDelayMs, nowMs: Date.now };
+/** Two objects at once: while one is fetched the other is decoded. */
+const DECODED_AT_ONCE = 2;
+
+async function deeply(look: (options: LakeAuditOptions) => Promise<LakeAudit>, terminal: Terminal): Promise<LakeAudit> {
+  return await inTemporaryFolder(async (folder) => {
+    const database = await Database.open({ threads: 2, tempFolder: folder });
+    try {
+      return await look({
+        lookInto: decodeObject(database, folder),
+        atOnce: DECODED_AT_ONCE,
+        progress: progressNotes(terminal.note, 'objects decoded'),
+      });
+    } finally {
+      database.close();
+    }
+  });
+}
+
+async function show(flags: ShowFlags, terminal: Terminal): Promise<number> {
+  const config = readLakeConfig();
+  return await withStore(config.s3, async (store) => {
+    const shown: ShownChain[] = [];
+    let count = 0;
+    for await (const chain of shownChains(new Ledger(store, lakeLayout(config.s3)), flags)) {
+      count++;
+      if (flags.json === true) shown.push(chain);
+      else terminal.out(`${chainLines(chain).join('\n')}\n`);
+    }
+    if (flags.json === true) terminal.out(`${JSON.stringify({ chains: shown })}\n`);
+    else if (count === 0) terminal.out('No chain of the ledger is of that kind.\n');
+    return EXIT.good;
+  });
+}
+
+async function auditOf(ledger: Ledger, kafka: KafkaConfig | 'not wanted' | undefined, lake: LakeAuditOptions): Promise<LakeAudit> {
+  if (kafka === 'not wanted') return await auditLakeAlone(ledger, '--no-kafka', lake);
+  if (kafka === undefined) return await auditLakeAlone(ledger, 'KAFKA_BOOTSTRAP_SERVERS is not set', lake);
+  const options = { topics: streams[STREAM] ?? [], allowedDelayMs: GROUP.allowedDelayMs, nowMs: Date.now, lake };
   return await withKafka({ ...kafka, clientId: 'tailrace-lake' }, GROUP.name, (extents) => auditLakeAndKafka(ledger, extents, options));
 }
 

@@ -1,91 +1,104 @@
 import { type Batch, type Outcome, STORED } from '@tailrace/kafka-kit';
-import type { ChainId, LakeRecord, OffsetRange, RowFile } from '@tailrace/lake';
-import { rawBytes, recordsFrom } from './batch-records.ts';
+import { type ChainId, type OffsetRange, offsetsIn, type RowFile, within } from '@tailrace/lake';
+import type { ArchiveEvent } from './archive-events.ts';
+import type { ArchivePorts } from './archive-ports.ts';
+import { recordsFrom } from './batch-records.ts';
 import { Abandoned, OutOfOrder } from './faults.ts';
 import { firstLine } from './first-line.ts';
-import { type NextRecord, type RotationCause, type RotationLimits, type Segment, segments } from './rotation.ts';
-import { type ArchivePorts, type ClosedObject, type ClosedVoid, type Progress, storeObject, storeVoid } from './store-object.ts';
+import { Intake } from './intake.ts';
+import type { LaneArchiveView } from './lane-archive-view.ts';
+import { LaneLife } from './lane-life.ts';
+import type { RotationLimits } from './rotation.ts';
+import type { RoomUser } from './spool-room.ts';
+import type { ClosedHole } from './store-hole.ts';
+import type { ClosedRows } from './store-object.ts';
+import { type Closed, StoreQueue } from './store-queue.ts';
 import { Turn } from './turn.ts';
 
-/** Closed objects that may wait for the store before the lane takes in no more: a store that is away must not fill the disk. */
-const MAX_WAITING_OBJECTS = 2;
+/** How often the room in the spool is looked at by those who wait for it. */
+const ROOM_LOOK_MS = 1_000;
 
-interface OpenObject {
-  readonly file: RowFile;
-  readonly first: number;
-  readonly firstTimestampMs: number;
-}
-
-interface Waiter {
-  readonly last: number;
-  readonly resolve: () => void;
-  readonly reject: (cause: Error) => void;
-}
-
-/** What people see of one partition. */
-export interface LaneArchiveView extends ChainId {
-  readonly chainEnd: number;
-  readonly spooledRows: number;
-  readonly spoolBytes: number;
-  readonly waitingObjects: number;
-  /** How long the oldest closed object has been waiting for the lake; 0 where none does. */
-  readonly waitingMs: number;
-  /** Why the store step does not get on, while it does not. */
-  readonly problem: string | undefined;
-}
-
-const look = (record: LakeRecord): NextRecord => ({ offset: record.offset, timestampMs: record.timestampMs, rawBytes: rawBytes(record) });
+/** Events that say that the store step gets on. */
+const PROGRESS: ReadonlySet<ArchiveEvent['kind']> = new Set([
+  'object-stored',
+  'claim-met',
+  'void-declared',
+  'loss-declared',
+  'topic-made-anew',
+]);
 
 /** One owned partition: rows are gathered in an open object, closed objects are stored one after another, and batches wait for theirs. */
-export class LaneArchive {
+export class LaneArchive implements RoomUser {
   readonly chain: ChainId;
   readonly #ports: ArchivePorts;
-  readonly #limits: RotationLimits;
   /** Everything that changes the open object. */
   readonly #taking = new Turn();
-  readonly #revoked = new AbortController();
-  readonly #over = new AbortController();
+  readonly #life = new LaneLife();
   #watched: AbortSignal | undefined;
-  /** Everything below is in the lake. */
-  #end: number;
+  readonly #queue: StoreQueue;
   /** The next offset to take in. */
   #next: number;
-  #open: OpenObject | undefined;
+  readonly #intake: Intake;
   #lastTakenMs: number;
-  #closed: ((ClosedObject | ClosedVoid) & { readonly closedMs: number })[] = [];
-  #storing: Promise<void> | undefined;
-  #waiters: Waiter[] = [];
-  #room: (() => void)[] = [];
-  #gone: Error | undefined;
+  /** The open object is to be closed as soon as nothing is being taken in. */
+  #closeWanted = false;
+  #toldAnew = false;
   #problem: string | undefined;
 
   constructor(ports: ArchivePorts, limits: RotationLimits, chain: ChainId, end: number) {
     this.chain = chain;
-    this.#limits = limits;
-    this.#end = end;
     this.#next = end;
     this.#lastTakenMs = ports.clock.nowMs();
+    ports.room.add(this);
+    this.#intake = new Intake(ports.spool, limits, (closed, cause) => {
+      this.#closeWanted = false;
+      this.#queue.push(closed);
+      if (closed.kind === 'rows') ports.observe({ kind: 'object-closed', chain, cause, rows: closed.file.totals?.rows ?? 0 });
+    });
     this.#ports = {
       ...ports,
       observe: (event) => {
         if (event.kind === 'step-failed') this.#problem = firstLine(event.cause);
-        else if (event.kind === 'object-stored' || event.kind === 'claim-met') this.#problem = undefined;
+        else if (PROGRESS.has(event.kind)) this.#problem = undefined;
         ports.observe(event);
       },
     };
+    this.#queue = new StoreQueue(this.#ports, chain, end, this.#life, (cause) => this.#discardAside(cause));
   }
 
   view(): LaneArchiveView {
-    const files = [this.#open?.file, ...this.#closed.map(({ file }) => file)].filter((file) => file !== undefined);
+    const files = this.#files();
+    const { end, waiting, attempt } = this.#queue;
+    const nowMs = this.#ports.clock.nowMs();
     return {
       ...this.chain,
-      chainEnd: this.#end,
+      chainEnd: end,
       spooledRows: files.reduce((sum, file) => sum + (file.totals?.rows ?? 0), 0),
-      spoolBytes: files.reduce((sum, file) => sum + file.fileBytes, 0),
-      waitingObjects: this.#closed.length,
-      waitingMs: this.#closed[0] === undefined ? 0 : this.#ports.clock.nowMs() - this.#closed[0].closedMs,
+      spoolBytes: this.heldBytes(),
+      waitingObjects: waiting.length,
+      attempt: attempt && { step: attempt.step, forMs: nowMs - attempt.sinceMs },
+      waitingMs: waiting[0] === undefined ? 0 : nowMs - waiting[0].closedMs,
       problem: this.#problem,
     };
+  }
+
+  /** Whether it has ended: nothing is taken in or written any more. */
+  get isOver(): boolean {
+    return this.#queue.gone !== undefined;
+  }
+
+  openBytes(): number {
+    return this.#closeWanted ? 0 : (this.#intake.file?.fileBytes ?? 0);
+  }
+
+  heldBytes(): number {
+    return this.#files().reduce((sum, file) => sum + file.fileBytes, 0);
+  }
+
+  closeForRoom(): void {
+    this.#closeWanted = true;
+    // A record that waits for room has its turn for as long as it waits: it closes the object itself.
+    void this.#taking.run(async () => this.#closeIfWanted());
   }
 
   /** Takes the batch in, whole or not at all, and resolves when all of it is in the lake. `signal` ends the lane. */
@@ -93,62 +106,77 @@ export class LaneArchive {
     this.#watch(signal);
     const last = batch.offset(batch.length - 1);
     await this.#taking.run(() => this.#take(batch));
-    await this.#stored(last);
+    await this.#queue.stored(last);
     return Array.from({ length: batch.length }, () => STORED);
   }
 
-  /** The range holds no readable record: what is open ends before it, and the chain says so once this resolves. */
+  /**
+   * The range holds no readable record. Between the rows of the open object it is noted there, to be read again when that is closed; else
+   * the chain says so once this resolves.
+   */
   async passVoid(range: OffsetRange): Promise<void> {
-    await this.#taking.run(async () => {
-      await this.#roomForOneMore();
-      await this.#dropArchived();
-      const first = Math.max(range.first, this.#next);
-      // Somebody else's entries reach over it.
-      if (first >= range.next) return;
-      if (first > this.#next) throw new OutOfOrder(this.chain, this.#next, first);
-      this.#closeOpen('void');
-      this.#closed.push({ file: undefined, first, next: range.next, closedMs: this.#ports.clock.nowMs() });
-      this.#next = range.next;
-      this.#pump();
+    const isNoted = await this.#pass(range, (hole) => {
+      if (this.#intake.noteVoid(hole)) return true;
+      this.#closeBefore({ kind: 'void', ...hole });
+      return false;
     });
-    await this.#stored(range.next - 1);
+    // Told before: it is in turn already.
+    if (isNoted === false) await this.#declared(range);
+  }
+
+  /** The range is gone from the log: what is open ends before it, and the chain says so once this resolves. */
+  async passLost(range: OffsetRange): Promise<void> {
+    await this.#pass(range, (hole) => this.#closeBefore({ kind: 'lost', ...hole }));
+    await this.#declared(range);
+  }
+
+  /**
+   * The topic was made anew. `provenEnd`: everything below was delivered before a look-up began that gave this lane's id. What lies at or
+   * above may be the new topic's, and is cut off; resolves when the rest stands in the lake. Nothing is taken in any more.
+   */
+  async endLife(provenEnd: number): Promise<void> {
+    const cutAt = this.#life.end(Math.max(provenEnd, this.#queue.end));
+    const cutRows = await this.#taking.run(async () => {
+      this.#intake.close('recreated');
+      return this.#queue.waiting.reduce((sum, each) => (each.kind === 'rows' ? sum + rowsFrom(each, cutAt) : sum), 0);
+    });
+    await this.#queue.drained();
+    if (this.#queue.gone !== undefined) throw this.#queue.gone;
+    // It may be told again: the alarm is one.
+    if (this.#toldAnew) return;
+    this.#toldAnew = true;
+    this.#ports.observe({ kind: 'topic-made-anew', chain: this.chain, end: this.#queue.end, cutRows });
   }
 
   /** Closes the open object when nothing was taken in for `idleMs`. */
   closeIdle(idleMs: number): void {
-    if (this.#open === undefined || this.#ports.clock.nowMs() - this.#lastTakenMs < idleMs) return;
+    if (this.#intake.file === undefined || this.#ports.clock.nowMs() - this.#lastTakenMs < idleMs) return;
     void this.#taking.run(async () => {
-      if (this.#ports.clock.nowMs() - this.#lastTakenMs >= idleMs) this.#closeOpen('idle');
+      if (this.#ports.clock.nowMs() - this.#lastTakenMs >= idleMs) this.#intake.close('idle');
     });
   }
 
   /** Before a stop: makes an object of what is open, and resolves when everything stands (or was given up). */
   async finish(): Promise<void> {
-    await this.#taking.run(async () => this.#closeOpen('stop'));
-    while (this.#storing !== undefined) await this.#storing;
+    await this.#taking.run(async () => this.#intake.close('stop'));
+    await this.#queue.drained();
   }
 
   /** Before a revoke: an object whose claim stands is written; the rest is given up, and read again by the next owner. */
   async giveUp(): Promise<void> {
-    this.#revoked.abort();
-    await this.#storing;
+    await this.#queue.revoke();
     await this.discard(new Abandoned(this.chain, 'the partition goes to another archiver'));
   }
 
   /** Ends the lane: whoever waits is told why, and its files are deleted. */
   async discard(cause: Error): Promise<void> {
-    this.#gone ??= cause;
-    this.#revoked.abort();
-    this.#over.abort();
-    for (const go of this.#room.splice(0)) go();
+    this.#queue.finish(cause);
+    this.#ports.room.remove(this);
     await this.#taking.run(async () => {});
-    await this.#storing;
-    const files = [this.#open?.file, ...this.#closed.map(({ file }) => file)].filter((file) => file !== undefined);
-    this.#open = undefined;
-    this.#closed = [];
+    const open = this.#intake.drop();
+    const files = [open, ...(await this.#queue.clear(cause)).map(fileOf)].filter((file) => file !== undefined);
     const rows = files.reduce((sum, file) => sum + (file.totals?.rows ?? 0), 0);
     if (rows > 0) this.#ports.observe({ kind: 'abandoned', chain: this.chain, rows, cause });
-    for (const waiter of this.#waiters.splice(0)) waiter.reject(cause);
     for (const file of files) await file.delete();
   }
 
@@ -162,129 +190,97 @@ export class LaneArchive {
   }
 
   async #take(batch: Batch): Promise<void> {
-    await this.#roomForOneMore();
-    await this.#dropArchived();
+    await this.#mayTake();
     const records = recordsFrom(batch, this.#next);
     const [first] = records;
     if (first === undefined) return;
     if (first.offset !== this.#next) throw new OutOfOrder(this.chain, this.#next, first.offset);
     const last = batch.offset(batch.length - 1);
     if (last + 1 - first.offset !== records.length) throw new OutOfOrder(this.chain, first.offset + records.length, last + 1);
-    await this.#append(segments(this.#openFacts(), records, look, this.#limits));
+    await this.#intake.append(records);
     this.#next = last + 1;
     this.#lastTakenMs = this.#ports.clock.nowMs();
     batch.release();
-    this.#pump();
+    this.#ports.room.changed();
   }
 
-  /** Resolves when the offset is in the lake; rejects when the lane ends before. */
-  async #stored(last: number): Promise<void> {
-    if (last < this.#end) return;
-    if (this.#gone !== undefined) throw this.#gone;
-    await new Promise<void>((resolve, reject) => this.#waiters.push({ last, resolve, reject }));
+  /** Goes on behind offsets without rows, in turn with what is taken in; `note` is not called where somebody else's entries reach over them. */
+  async #pass<T>(range: OffsetRange, note: (hole: OffsetRange) => T): Promise<T | undefined> {
+    return await this.#taking.run(async () => {
+      await this.#mayTake();
+      const first = Math.max(range.first, this.#next);
+      if (first >= range.next) return undefined;
+      if (first > this.#next) throw new OutOfOrder(this.chain, this.#next, first);
+      this.#next = range.next;
+      return note({ first, next: range.next });
+    });
   }
 
-  async #roomForOneMore(): Promise<void> {
-    while (this.#closed.length >= MAX_WAITING_OBJECTS && this.#gone === undefined)
-      await new Promise<void>((resolve) => this.#room.push(resolve));
-    if (this.#gone !== undefined) throw this.#gone;
+  /**
+   * Resolves when the chain says so, and rejects when it can not: then the lane is opened again. Where the topic seems to be another one it
+   * does not wait: the store step does, for being told so, and nobody tells anything more before this call has ended.
+   */
+  async #declared({ next }: OffsetRange): Promise<void> {
+    await Promise.race([this.#queue.stored(next - 1), this.#life.doubted]);
+  }
+
+  /** Waits until something more may be taken in. */
+  async #mayTake(): Promise<void> {
+    await this.#queue.roomForOneMore();
+    await this.#roomInSpool();
+    if (this.#life.cutAt !== undefined) throw new Abandoned(this.chain, 'the topic was made anew');
+    await this.#dropArchived();
+  }
+
+  async #roomInSpool(): Promise<void> {
+    const { room, clock } = this.#ports;
+    for (let full = await room.fullBecause(); full !== undefined && this.#queue.gone === undefined; full = await room.fullBecause()) {
+      this.#problem ??= full;
+      this.#closeIfWanted();
+      // Also without a change here: others may have freed the disk.
+      const looked = new AbortController();
+      await Promise.race([room.change(), clock.sleep(ROOM_LOOK_MS, looked.signal)]);
+      looked.abort();
+      if (this.#problem === full) this.#problem = undefined;
+    }
+    if (this.#queue.gone !== undefined) throw this.#queue.gone;
+  }
+
+  #closeIfWanted(): void {
+    if (!this.#closeWanted) return;
+    this.#closeWanted = false;
+    this.#intake.close('room');
   }
 
   /** Somebody else extended the chain beyond everything taken in: what is open is in the lake already. */
   async #dropArchived(): Promise<void> {
-    if (this.#end <= this.#next) return;
-    const archived = this.#open;
-    this.#open = undefined;
-    this.#next = this.#end;
-    await archived?.file.delete();
+    if (this.#queue.end <= this.#next) return;
+    this.#next = this.#queue.end;
+    await this.#intake.drop()?.delete();
   }
 
-  #openFacts() {
-    if (this.#open === undefined) return undefined;
-    const { file, first, firstTimestampMs } = this.#open;
-    return { first, firstTimestampMs, rows: file.totals?.rows ?? 0, rawBytes: file.rawBytes };
+  /** Ends the open object where there are offsets without rows behind it. */
+  #closeBefore(hole: ClosedHole): void {
+    this.#intake.close(hole.kind);
+    this.#queue.push(hole);
   }
 
-  /** Writes all runs, or leaves everything as it was: only then are objects closed and begun. */
-  async #append(runs: readonly Segment<LakeRecord>[]): Promise<void> {
-    const mark = this.#open?.file.mark();
-    const begun: OpenObject[] = [];
-    try {
-      for (const { begins, records } of runs) {
-        const [first] = records;
-        if (begins && first !== undefined)
-          begun.push({ file: await this.#ports.spool.rows(), first: first.offset, firstTimestampMs: first.timestampMs });
-        await (begun.at(-1) ?? this.#open)?.file.append(records);
-      }
-    } catch (error) {
-      if (mark !== undefined) this.#open?.file.rollBack(mark);
-      for (const { file } of begun) await file.delete();
-      throw error;
-    }
-    let place = 0;
-    for (const { begins, closes } of runs) {
-      if (!begins) continue;
-      if (closes !== undefined) this.#closeOpen(closes);
-      this.#open = begun[place++];
-    }
-  }
-
-  #closeOpen(cause: RotationCause): void {
-    const open = this.#open;
-    if (open === undefined) return;
-    this.#open = undefined;
-    const { totals } = open.file;
-    if (totals === undefined) return;
-    this.#closed.push({ file: open.file, first: open.first, next: totals.lastOffset + 1, closedMs: this.#ports.clock.nowMs() });
-    this.#ports.observe({ kind: 'object-closed', chain: this.chain, cause, rows: totals.rows });
-    this.#pump();
-  }
-
-  #pump(): void {
-    if (this.#storing !== undefined || this.#closed.length === 0 || this.#gone !== undefined || this.#revoked.signal.aborted) return;
-    this.#storing = this.#storeAll().finally(() => {
-      this.#storing = undefined;
-      // An object that was closed after the last look would otherwise wait for the next one.
-      this.#pump();
-    });
-  }
-
-  async #storeAll(): Promise<void> {
-    for (let object = this.#closed[0]; object !== undefined; object = this.#closed[0]) {
-      const progress: Progress = { claimed: false, unclaimed: this.#revoked.signal, all: this.#over.signal };
-      try {
-        this.#end = Math.max(this.#end, await this.#store(object, progress));
-      } catch (error) {
-        this.#failed(error instanceof Error ? error : new Error(String(error)));
-        return;
-      }
-      this.#closed.shift();
-      this.#settle();
-      for (const go of this.#room.splice(0)) go();
-      // Its rows are in the lake: a file that can not be deleted must not end the lane.
-      await object.file?.delete().catch((cause: unknown) => this.#ports.observe({ kind: 'cleanup-failed', chain: this.chain, cause }));
-    }
-  }
-
-  async #store(object: ClosedObject | ClosedVoid, progress: Progress): Promise<number> {
-    if (object.file === undefined) return await storeVoid(this.#ports, this.chain, object, this.#end, progress);
-    await object.file.close();
-    return await storeObject(this.#ports, this.chain, object, this.#end, progress);
-  }
-
-  /** Nothing behind this object can be stored: everybody who waits is told, so that the lane is opened again from the chain's end. */
-  #failed(cause: Error): void {
-    if (!this.#revoked.signal.aborted) this.#discardAside(cause);
+  #files(): RowFile[] {
+    return [this.#intake.file, ...this.#queue.waiting.map(fileOf)].filter((file) => file !== undefined);
   }
 
   /** Not awaited: `discard` waits for the storing that may have called this. */
   #discardAside(cause: Error): void {
     void this.discard(cause).catch((fault: unknown) => this.#ports.observe({ kind: 'cleanup-failed', chain: this.chain, cause: fault }));
   }
+}
 
-  #settle(): void {
-    const done = this.#waiters.filter(({ last }) => last < this.#end);
-    this.#waiters = this.#waiters.filter(({ last }) => last >= this.#end);
-    for (const { resolve } of done) resolve();
-  }
+/** How many of its rows lie at or above `from`. */
+function rowsFrom({ first, next, voids }: ClosedRows, from: number): number {
+  const above = { first: Math.max(first, from), next };
+  return Math.max(0, above.next - above.first) - offsetsIn(within(voids, above));
+}
+
+function fileOf(closed: Closed): RowFile | undefined {
+  return closed.kind === 'rows' ? closed.file : undefined;
 }

@@ -2,12 +2,14 @@ import { streams, topicsFor } from '@tailrace/events';
 import { ContractError, checkTopics, Pace, runtimeHealth, runtimeLog, runtimeMetrics, untilReached } from '@tailrace/kafka-kit';
 import { Database, PutIfAbsentIgnored, provePutIfAbsent, S3Store } from '@tailrace/lake';
 import { runService } from '@tailrace/service';
+import type { ArchiveEvent } from './archive-events.ts';
 import { archiveHealth } from './archive-health.ts';
 import { archiveLog } from './archive-log.ts';
 import { archiveMetrics } from './archive-metrics.ts';
 import { createArchiver, GROUP, MAX_POLL_INTERVAL_MS } from './archiver.ts';
 import { readArchiverConfig } from './config.ts';
 import { lakeLayout, STREAM } from './lake-layout.ts';
+import { Losses } from './losses.ts';
 import { Spool } from './spool.ts';
 
 await runService({
@@ -43,7 +45,12 @@ await runService({
     const figures = runtimeMetrics(metrics);
     const pace = new Pace(MAX_POLL_INTERVAL_MS, log);
     const runtimeObservers = [figures.observer(GROUP.name), runtimeLog(log), pace.see];
-    const archiveObservers = [archiveLog(log), archiveMetrics(metrics, () => archiver?.sink.views() ?? [])];
+    const losses = new Losses();
+    const archiveObservers = [
+      archiveLog(log),
+      archiveMetrics(metrics, () => archiver?.sink.views() ?? []),
+      (event: ArchiveEvent) => losses.observe(event),
+    ];
     const open = async () => {
       const made = createArchiver(config, {
         store,
@@ -78,7 +85,8 @@ await runService({
     figures.watch(GROUP.name, runtime, pace);
     health.set('consumer', () => runtimeHealth(runtime));
     health.set('pace', () => pace.health());
-    health.set('lake', () => archiveHealth(sink.views()));
+    health.set('lake', () => archiveHealth(sink.views(), sink.openings()));
+    health.set('losses', () => losses.check());
     runtime.finished.catch((fault: unknown) => fail(fault instanceof Error ? fault : new Error(String(fault))));
   },
 });

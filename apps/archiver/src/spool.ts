@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { RowFile } from '@tailrace/lake';
 
@@ -53,6 +53,12 @@ export class Spool {
   /** A path for a new Parquet file. */
   parquetPath(): string {
     return join(this.folder, `${randomUUID()}.parquet`);
+  }
+
+  /** Free bytes of its disk, for a process without privileges. */
+  async freeBytes(): Promise<number> {
+    const { bavail, bsize } = await statfs(this.folder);
+    return bavail * bsize;
   }
 
   async close(): Promise<void> {

@@ -40,7 +40,7 @@ describe('wrong use', () => {
     [['group', 'reset', '--group', 'indexer'], "required option '--to <position>' not specified"],
     [['group', 'reset', 'indexer', '--group', 'indexer', '--to', 'latest'], 'tailrace group reset --group indexer?'],
     [['group', 'nonsense', 'more'], "unknown command 'nonsense'\n(commands of tailrace group: lag, reset)"],
-    [['lake', 'nonsense'], "unknown command 'nonsense'\n(commands of tailrace lake: audit, query)"],
+    [['lake', 'nonsense'], "unknown command 'nonsense'\n(commands of tailrace lake: audit, query, ledger)"],
     [['topics', 'plan'], 'KAFKA_BOOTSTRAP_SERVERS is not set'],
     [['group', 'lag'], 'KAFKA_BOOTSTRAP_SERVERS is not set'],
     [['--endpoints', '/no/such/file', 'group', 'lag'], 'can not be read as an endpoints file'],

@@ -4,7 +4,9 @@ import { fileURLToPath } from 'node:url';
 import type { Environment } from './config.ts';
 
 /** Nouns that an app owns: its own `cli.ts` runs in a child process, so that this command loads no app. */
-export const appNouns = [{ noun: 'lake', app: 'archiver', verbs: ['audit', 'query'], about: 'Look into the lake: audit, query.' }] as const;
+export const appNouns = [
+  { noun: 'lake', app: 'archiver', verbs: ['audit', 'query', 'ledger'], about: 'Look into the lake: audit, query, ledger show.' },
+] as const;
 
 /** Runs the app's command line with these arguments; resolves with its exit code. */
 export function runApp(app: string, args: readonly string[], environment: Environment): Promise<number> {

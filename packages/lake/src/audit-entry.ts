@@ -2,7 +2,8 @@ import { FileDamage, type Footer, readFooter } from './footer.ts';
 import type { Ledger } from './ledger.ts';
 import type { DataEntry, LedgerEntry } from './ledger-entry.ts';
 import { arrivalHour, parseDataKey } from './object-names.ts';
-import { storeBuffer } from './object-store.ts';
+import { type ObjectStore, storeBuffer } from './object-store.ts';
+import { offsetsIn, without } from './ranges.ts';
 import { type ChainId, chainText, type OffsetRange } from './records.ts';
 
 export interface AuditedEntry {
@@ -11,32 +12,32 @@ export interface AuditedEntry {
   /** The object that stands behind a data entry. */
   readonly object?: { readonly rows: number; readonly sizeBytes: number };
   /** What of a data entry was gone before its object could be made. */
-  readonly lost?: OffsetRange;
+  readonly lost?: readonly OffsetRange[];
   readonly pending?: boolean;
 }
 
+/** Opens the object of an entry, and says what its footer says. Throws FileDamage, and StoreError where it could not look. */
+export type LookInto = (store: ObjectStore, entry: DataEntry, sizeBytes: number) => Promise<Footer>;
+
+export const lookAtFooter: LookInto = (store, { object }, sizeBytes) => readFooter(object, storeBuffer(store, object, sizeBytes));
+
 export interface EntryContext {
+  readonly lookInto: LookInto;
   readonly sizes: ReadonlyMap<string, number>;
   readonly isLost: boolean;
   readonly isLast: boolean;
 }
 
-function voidOffsets(entry: DataEntry, from: number): number {
-  return entry.voids.reduce((sum, hole) => sum + Math.max(0, hole.next - Math.max(hole.first, from)), 0);
-}
-
 /** Every way in which a footer contradicts the entry that claims its file. */
 function contradictions(chain: ChainId, entry: DataEntry, footer: Footer): string[] {
   const { description } = footer;
-  const whole =
-    description.from === entry.first ||
-    voidOffsets(entry, entry.first) - voidOffsets(entry, description.from) === description.from - entry.first;
+  const whole = without({ first: entry.first, next: description.from }, entry.voids).length === 0;
   const facts: [string, unknown, unknown][] = [
     ['chain', chainText(description), chainText(chain)],
     ['first', description.first, entry.first],
     ['next', description.next, entry.next],
     ['first row', footer.firstOffset, description.from],
-    ['rows', footer.rows, entry.next - description.from - voidOffsets(entry, description.from)],
+    ['rows', footer.rows, offsetsIn(without({ first: description.from, next: entry.next }, entry.voids))],
     ['rows by its own description', footer.rows, description.rows],
   ];
   if (whole)
@@ -65,13 +66,13 @@ export async function auditEntry(ledger: Ledger, chain: ChainId, entry: LedgerEn
   // An object that came after the listing is there all the same.
   const sizeBytes = context.sizes.get(entry.object) ?? (await ledger.store.sizeBytes(entry.object));
   if (sizeBytes === undefined) {
-    if (context.isLost) return { entry, problems: [], lost: { first: entry.first, next: entry.next } };
+    if (context.isLost) return { entry, problems: [], lost: without(entry, entry.voids) };
     if (context.isLast) return { entry, problems: [], pending: true };
     return { entry, problems: [{ kind: 'missing-object', detail: `${entry.object} is not there, and no note says that it is lost` }] };
   }
   let footer: Footer;
   try {
-    footer = await readFooter(entry.object, storeBuffer(ledger.store, entry.object, sizeBytes));
+    footer = await context.lookInto(ledger.store, entry, sizeBytes);
   } catch (error) {
     if (!(error instanceof FileDamage)) throw error;
     return { entry, problems: [{ kind: 'damaged-object', detail: error.message }] };
@@ -82,6 +83,6 @@ export async function auditEntry(ledger: Ledger, chain: ChainId, entry: LedgerEn
     entry,
     problems: problems.map((what) => ({ kind: 'damaged-object', detail: `${entry.object}: ${what}` })),
     object: { rows: footer.rows, sizeBytes },
-    ...(from > entry.first ? { lost: { first: entry.first, next: from } } : {}),
+    lost: without({ first: entry.first, next: from }, entry.voids),
   };
 }

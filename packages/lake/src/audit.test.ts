@@ -1,20 +1,13 @@
-import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditLake } from './audit.ts';
 import { Database } from './duckdb.ts';
 import { Ledger } from './ledger.ts';
 import { formatEntry } from './ledger-entry.ts';
-import { buildObject, dataEntry } from './object-builder.ts';
-import { entryKey, type LakeLayout } from './object-names.ts';
-import type { ChainId, LakeRecord } from './records.ts';
-import { RowFile } from './row-file.ts';
-import { CHAIN, inFolder, MemoryStore, recordAt } from './testing/index.ts';
+import { entryKey } from './object-names.ts';
+import { ArchivedLake, LAKE, NINE, run } from './testing/archived-lake.ts';
+import { CHAIN, MemoryStore } from './testing/index.ts';
 
-const LAKE: LakeLayout = { prefix: '', stream: 'service-events' };
 const HOUR_MS = 3_600_000;
-const NINE = Date.UTC(2026, 0, 2, 9);
 
 let database: Database;
 beforeAll(async () => {
@@ -22,39 +15,9 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-class Lake {
-  readonly store = new MemoryStore();
-  readonly ledger = new Ledger(this.store, LAKE);
-  readonly keys: string[] = [];
-
-  /** Archives the records as one object, as an archiver would. `claim.first` is where the entry begins. */
-  async add(
-    records: readonly LakeRecord[],
-    options: { readonly chain?: ChainId; readonly first?: number; readonly put?: boolean } = {},
-  ): Promise<void> {
-    const chain = options.chain ?? CHAIN;
-    await inFolder(async (folder) => {
-      const file = await RowFile.create(join(folder, 'rows'));
-      await file.append(records);
-      await file.close();
-      const range = { first: options.first ?? records[0]?.offset ?? 0, next: (records.at(-1)?.offset ?? 0) + 1 };
-      const built = await buildObject(database, chain, { file, ...range }, join(folder, 'file.parquet'));
-      const claimed = dataEntry(LAKE, chain, range, built.totals, randomUUID());
-      // A claim speaks of its whole range, whatever its object then holds.
-      const entry = { ...claimed, rows: range.next - range.first };
-      await this.ledger.claim(chain, entry);
-      this.keys.push(entry.object);
-      if (options.put !== false) await this.store.putIfAbsent(entry.object, await readFile(built.path));
-    });
-  }
-}
-
-const run = (first: number, next: number, timestampMs = NINE): LakeRecord[] =>
-  Array.from({ length: next - first }, (_, i) => recordAt(first + i, `{"service":"s${i}"}`, { timestampMs: timestampMs + i }));
-
 describe('an audit', () => {
   it('finds nothing in a lake that is as it should be, and says what it holds', async () => {
-    const lake = new Lake();
+    const lake = new ArchivedLake(database);
     await lake.ledger.claim(CHAIN, { kind: 'genesis', first: 0, next: 50, attempt: 'g' });
     await lake.add(run(50, 60));
     await lake.add(run(60, 61, NINE + HOUR_MS));
@@ -78,7 +41,7 @@ describe('an audit', () => {
   });
 
   it('tells a claim that is still being filled from an object that is missing', async () => {
-    const lake = new Lake();
+    const lake = new ArchivedLake(database);
     await lake.add(run(0, 10), { put: false });
     const pending = await auditLake(lake.ledger);
     expect(pending).toMatchObject({ findings: [], partitions: [{ next: 0, objects: 0, pending: { first: 0, next: 10 } }] });
@@ -88,7 +51,7 @@ describe('an audit', () => {
   });
 
   it('counts what a repair could not bring back as lost, whole or in part', async () => {
-    const lake = new Lake();
+    const lake = new ArchivedLake(database);
     await lake.add(run(0, 10), { put: false });
     await lake.ledger.noteLost(CHAIN, { first: 0, next: 10 });
     await lake.add(run(14, 20), { first: 10 });
@@ -108,8 +71,34 @@ describe('an audit', () => {
     });
   });
 
+  it('tells voids inside an object from what of it is lost', async () => {
+    const lake = new ArchivedLake(database);
+    const voids = [
+      { first: 2, next: 5 },
+      { first: 7, next: 8 },
+    ];
+    await lake.add([...run(0, 2), ...run(5, 7), ...run(8, 10)], { voids });
+    const behind = voids.map(({ first, next }) => ({ first: first + 10, next: next + 10 }));
+    // Of [10, 20) a repair found only what lies behind 16 in Kafka.
+    await lake.add([...run(16, 17), ...run(18, 20)], { first: 10, voids: behind });
+    expect(await auditLake(lake.ledger)).toMatchObject({
+      findings: [],
+      partitions: [
+        {
+          next: 20,
+          rows: 9,
+          voids: [...voids, ...behind],
+          lost: [
+            { first: 10, next: 12 },
+            { first: 15, next: 16 },
+          ],
+        },
+      ],
+    });
+  });
+
   it('names gaps and overlaps by their exact ranges', async () => {
-    const lake = new Lake();
+    const lake = new ArchivedLake(database);
     await lake.add(run(0, 10));
     await lake.add(run(12, 20));
     await lake.add(run(17, 30));
@@ -120,7 +109,7 @@ describe('an audit', () => {
   });
 
   it('finds objects that nobody claimed, that are cut off, and that hold other rows than their entry says', async () => {
-    const lake = new Lake();
+    const lake = new ArchivedLake(database);
     for (const first of [0, 10, 20]) await lake.add(run(first, first + 10));
     const [stranger, cut, swapped] = lake.keys as [string, string, string];
     lake.store.objects.delete(entryKey(LAKE, CHAIN, 0));
@@ -137,7 +126,7 @@ describe('an audit', () => {
   });
 
   it('finds rows of another hour than the key says', async () => {
-    const lake = new Lake();
+    const lake = new ArchivedLake(database);
     await lake.add([...run(0, 2), ...run(2, 4, NINE + HOUR_MS)]);
     expect((await auditLake(lake.ledger)).findings).toMatchObject([
       { kind: 'damaged-object', detail: expect.stringContaining('another hour') },
@@ -145,7 +134,7 @@ describe('an audit', () => {
   });
 
   it('finds damaged entries, and an unfinished upload is none of its business', async () => {
-    const lake = new Lake();
+    const lake = new ArchivedLake(database);
     await lake.add(run(0, 10));
     await lake.add(run(10, 20));
     lake.store.objects.set(`${lake.keys[0]}-4b2f0c1e`, Buffer.from('half'));

@@ -1,4 +1,4 @@
-import { type AuditedEntry, auditEntry } from './audit-entry.ts';
+import { type AuditedEntry, auditEntry, type EntryContext, type LookInto, lookAtFooter } from './audit-entry.ts';
 import type { Ledger } from './ledger.ts';
 import { LedgerDamage, type LedgerEntry } from './ledger-entry.ts';
 import { dataPrefix, entryKey, parseDataKey } from './object-names.ts';
@@ -42,24 +42,34 @@ export interface AuditReport {
   readonly findings: readonly Finding[];
 }
 
+export interface LakeAuditOptions {
+  /** Is told how many objects were looked into, of how many that there were at the start. */
+  readonly progress?: (objects: number, all: number) => void;
+  /** How each object is looked into: its footer, where nothing else is said. */
+  readonly lookInto?: LookInto;
+  /** How many objects are looked into at once. */
+  readonly atOnce?: number;
+}
+
 const AT_ONCE = 8;
 
 /** Runs `work` over the items, a few at a time, and keeps their order. */
-async function mapSome<T, R>(items: readonly T[], work: (item: T, place: number) => Promise<R>): Promise<R[]> {
+async function mapSome<T, R>(items: readonly T[], atOnce: number, work: (item: T, place: number) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   let taken = 0;
   const worker = async (): Promise<void> => {
     for (let place = taken++; place < items.length; place = taken++) results[place] = await work(items[place] as T, place);
   };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, worker));
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
   return results;
 }
 
 /**
  * Whether every partition is covered exactly once by data, declared voids and declared losses, and each object is as its entry says
- * (rows, offsets, times, hour: by its footer). It may run beside an archiver. `progress` is told how many entries were looked at.
+ * (rows, offsets, times, hour: by its footer). It may run beside an archiver.
  */
-export async function auditLake(ledger: Ledger, progress: (entries: number) => void = () => {}): Promise<AuditReport> {
+export async function auditLake(ledger: Ledger, options: LakeAuditOptions = {}): Promise<AuditReport> {
+  const { progress = () => {}, lookInto = lookAtFooter, atOnce = AT_ONCE } = options;
   // Objects first: each one listed was claimed before, so a claim that is not there when the ledger is read later will never come.
   const sizes = new Map<string, number>();
   for await (const { key, sizeBytes } of ledger.store.list(dataPrefix(ledger.lake)))
@@ -67,9 +77,10 @@ export async function auditLake(ledger: Ledger, progress: (entries: number) => v
 
   const partitions: PartitionReport[] = [];
   const findings: Finding[] = [];
-  let entries = 0;
+  const all = sizes.size;
+  let objects = 0;
   for (const chain of await ledger.chains()) {
-    const audited = await auditChain(ledger, chain, sizes, () => progress(++entries));
+    const audited = await auditChain(ledger, chain, { sizes, lookInto, atOnce }, () => progress(++objects, all));
     partitions.push(audited.report);
     findings.push(...audited.findings);
     for (const key of audited.claimed) sizes.delete(key);
@@ -91,7 +102,12 @@ export async function auditLake(ledger: Ledger, progress: (entries: number) => v
   return { partitions, findings };
 }
 
-async function auditChain(ledger: Ledger, chain: ChainId, sizes: ReadonlyMap<string, number>, looked: () => void) {
+async function auditChain(
+  ledger: Ledger,
+  chain: ChainId,
+  context: Pick<EntryContext, 'sizes' | 'lookInto'> & { readonly atOnce: number },
+  looked: () => void,
+) {
   const firsts: number[] = [];
   const lostNotes = new Set<number>();
   for await (const { first, kind } of ledger.items(chain)) {
@@ -102,11 +118,11 @@ async function auditChain(ledger: Ledger, chain: ChainId, sizes: ReadonlyMap<str
   const finding = (kind: Finding['kind'], first: number, next: number, detail: string): void => {
     findings.push({ ...chain, kind, first, next, detail });
   };
-  const read = await mapSome(firsts, async (first, place): Promise<AuditedEntry | undefined> => {
+  const read = await mapSome(firsts, context.atOnce, async (first, place): Promise<AuditedEntry | undefined> => {
     const entry = await readEntry(ledger, chain, first, finding);
     const audited =
-      entry && (await auditEntry(ledger, chain, entry, { sizes, isLost: lostNotes.has(first), isLast: place === firsts.length - 1 }));
-    looked();
+      entry && (await auditEntry(ledger, chain, entry, { ...context, isLost: lostNotes.has(first), isLast: place === firsts.length - 1 }));
+    if (audited?.object !== undefined) looked();
     return audited;
   });
   const entries = read.filter((each) => each !== undefined);
@@ -158,7 +174,7 @@ function report(chain: ChainId, end: number, entries: readonly AuditedEntry[]): 
     bytes: sum(({ object }) => object?.sizeBytes ?? 0),
     beforeArchive: ranges('genesis'),
     voids: [...ranges('void'), ...entries.flatMap(({ entry }) => (entry.kind === 'data' ? entry.voids : []))],
-    lost: [...ranges('lost'), ...entries.flatMap(({ lost }) => (lost === undefined ? [] : [lost]))],
+    lost: [...ranges('lost'), ...entries.flatMap(({ lost }) => lost ?? [])],
     pending,
   };
 }

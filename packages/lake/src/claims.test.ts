@@ -1,255 +1,143 @@
 import { randomUUID } from 'node:crypto';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { extendChain, type LogRange, openChain, type RepairPorts } from './claims.ts';
+import { declareHole, endOtherLives, lostEntry, openChain, type RepairPorts, StillThere } from './claims.ts';
 import { Ledger } from './ledger.ts';
-import type { DataEntry } from './ledger-entry.ts';
-import { dataKey, type LakeLayout } from './object-names.ts';
-import { CHAIN, MemoryStore, recordAt } from './testing/index.ts';
+import { lostKey } from './object-names.ts';
+import { behindHoles } from './ranges.ts';
+import type { ChainId, OffsetRange } from './records.ts';
+import { CHAIN, MemoryStore } from './testing/index.ts';
+import type { Row } from './testing/simulated-log.ts';
+import { bodyOf, entryOf, LAKE, rowsIn } from './testing/simulated-object.ts';
 
-const LAKE: LakeLayout = { prefix: 'p', stream: 'service-events' };
-const TIME = 1_767_323_045_123;
+const FORMER: ChainId = { ...CHAIN, incarnation: 'former__' };
 
-/** An object of the simulation: the offsets `[from, next)`. */
-interface SimulatedObject {
-  readonly from: number;
-  readonly next: number;
-}
+const rowsOf = (first: number, next: number, voids: readonly OffsetRange[] = []): Row[] =>
+  Array.from({ length: next - first }, (_, i) => first + i)
+    .filter((offset) => behindHoles(offset, voids) === offset)
+    .map((offset) => ({ offset, content: `x:${offset}` }));
 
-function entryFor(first: number, next: number): DataEntry {
-  const object = dataKey(LAKE, CHAIN, first, TIME);
+/** A claim as an archiver makes it that then dies. */
+const claimOf = (first: number, next: number, voids: readonly OffsetRange[] = [], chain = CHAIN) =>
+  entryOf(chain, { first, next, voids, rows: rowsOf(first, next, voids) }, randomUUID());
+
+/** A log that begins at `logStart` and has only this life of the topic. */
+function portsOf(logStart: number, life: string = CHAIN.incarnation): RepairPorts {
   return {
-    kind: 'data',
-    first,
-    next,
-    attempt: randomUUID(),
-    object,
-    rows: next - first,
-    minTimestampMs: TIME,
-    maxTimestampMs: TIME,
-    voids: [],
-    checksum: 'c',
+    ledger: new Ledger(new MemoryStore(), LAKE),
+    logStart: async ({ incarnation }) => (incarnation === life ? logStart : undefined),
+    readLog: async ({ incarnation }, first, next, voids) => {
+      const from = Math.max(first, logStart);
+      if (from >= next || incarnation !== life) return { kind: 'nothing-left' };
+      const records = async function* () {
+        yield rowsOf(from, next, voids).map(({ offset }) => ({ offset, timestampMs: 0, key: null, value: null, headers: [] }));
+      };
+      return { kind: 'records', from, records: records() };
+    },
+    makeObject: async (chain, { first, next, voids }, { records }) => {
+      const rows: Row[] = [];
+      for await (const batch of records) rows.push(...batch.map(({ offset }) => ({ offset, content: `x:${offset}` })));
+      return bodyOf(chain, { first, next, voids, rows });
+    },
   };
 }
 
-const bodyOf = (object: SimulatedObject): Buffer => Buffer.from(JSON.stringify(object));
-const objectOf = (body: Buffer): SimulatedObject => JSON.parse(body.toString()) as SimulatedObject;
+const offsetsAt = (ports: RepairPorts, key: string): number[] =>
+  rowsIn((ports.ledger.store as MemoryStore).objects.get(key) as Buffer).map(({ offset }) => offset);
 
-class Killed extends Error {}
-class Fault extends Error {}
-
-/** A log that grows and expires, a store that delays and fails, and archivers that are killed anywhere. */
-class World {
-  logStart: number;
-  logEnd: number;
-  killed = 0;
-  readonly store: MemoryStore;
-  readonly ledger: Ledger;
-  /** The greatest chain end below which an archiver answered `stored`. */
-  answered = 0;
-  readonly #random: () => number;
-  readonly #schedule: () => Promise<void>;
-  calm = false;
-
-  constructor(random: () => number, schedule: () => Promise<void>, logStart: number) {
-    this.#random = random;
-    this.#schedule = schedule;
-    this.logStart = logStart;
-    this.logEnd = logStart + 5;
-    this.store = new MemoryStore(
-      () => this.step(),
-      () => this.step(),
-    );
-    this.ledger = new Ledger(this.store, LAKE);
-  }
-
-  pick(count: number): number {
-    return Math.floor(this.#random() * count);
-  }
-
-  /** Somewhere in a request or between two: others go on, the log moves, this archiver may die, the request may fail. */
-  async step(): Promise<void> {
-    if (this.calm) return;
-    await this.#schedule();
-    this.logEnd += this.pick(3);
-    if (this.pick(12) === 0) this.logStart = Math.min(this.logEnd, this.logStart + this.pick(8));
-    if (this.pick(15) === 0) throw new Fault();
-    if (this.pick(25) === 0) {
-      this.killed++;
-      throw new Killed();
-    }
-  }
-
-  ports(): RepairPorts {
-    return {
-      ledger: this.ledger,
-      readLog: async (_, first, next): Promise<LogRange> => {
-        await this.step();
-        const from = Math.max(first, this.logStart);
-        if (from >= next) return { kind: 'nothing-left' };
-        const records = async function* () {
-          yield Array.from({ length: next - from }, (_none, i) => recordAt(from + i, 'x'));
-        };
-        return { kind: 'records', from, records: records() };
-      },
-      makeObject: async (_, entry, range) => {
-        await this.step();
-        let next = range.from;
-        for await (const records of range.records) next += records.length;
-        return { body: bodyOf({ from: range.from, next }), checksum: entry.checksum };
-      },
-    };
-  }
-
-  /** What every archiver does, until it is killed or `rounds` objects stand. Returns whether it lived. */
-  async archive(rounds: number): Promise<void> {
-    const ports = this.ports();
-    let end = await this.#retried(async () => (await openChain(ports, CHAIN, { start: this.logStart, hint: null })).end);
-    this.#answer(end);
-    for (let round = 0; round < rounds; round++) {
-      // What is in its spool stays there, also when the log forgets it.
-      const next = Math.max(end, this.logStart) === end ? Math.min(this.logEnd, end + 1 + this.pick(6)) : end;
-      if (next <= end) continue;
-      const entry = entryFor(end, next);
-      const extended = await this.#retried(() => extendChain(ports, CHAIN, entry, bodyOf({ from: end, next }), () => {}));
-      end = extended.end;
-      this.#answer(end);
-    }
-  }
-
-  async #retried<T>(work: () => Promise<T>): Promise<T> {
-    for (;;) {
-      try {
-        return await work();
-      } catch (error) {
-        if (!(error instanceof Fault)) throw error;
-      }
-    }
-  }
-
-  /** Everything below an answer is in an object that stands, or declared. */
-  #answer(end: number): void {
-    this.answered = Math.max(this.answered, end);
-    expect(this.coverage().end).toBeGreaterThanOrEqual(end);
-  }
-
-  /** The chain as a reader sees it right now: it ends at a claim with neither object nor note. */
-  coverage(): { end: number; archived: Set<number>; lost: Set<number>; genesis: number } {
-    const archived = new Set<number>();
-    const lost = new Set<number>();
-    let end = 0;
-    let genesis = 0;
-    const entries = [...this.store.objects]
-      .filter(([key]) => key.startsWith('p/_ledger/') && !key.includes('.lost.'))
-      .sort(([a], [b]) => (a < b ? -1 : 1));
-    for (const [key, body] of entries) {
-      const entry = JSON.parse(body.toString()) as DataEntry | { kind: 'genesis'; first: number; next: number };
-      expect(entry.first, 'entries follow each other').toBe(end);
-      if (entry.kind === 'data') {
-        const object = this.store.objects.get(entry.object);
-        const note = this.store.objects.get(key.replace('.json', '.lost.json'));
-        if (object === undefined && note === undefined) break;
-        const from = object === undefined ? entry.next : objectOf(object).from;
-        for (let offset = entry.first; offset < entry.next; offset++) (offset < from ? lost : archived).add(offset);
-        if (object !== undefined) expect(objectOf(object).next).toBe(entry.next);
-      } else genesis = entry.next;
-      end = entry.next;
-    }
-    return { end, archived, lost, genesis };
-  }
-}
-
-/** A small generator of numbers in [0, 1), so that a run is a function of its seed. */
-function numbers(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
-
-describe('the protocol of claims', () => {
-  it('covers every offset exactly once, whoever dies or comes back when', async () => {
-    let kills = 0;
-    let losses = 0;
-    await fc.assert(
-      fc.asyncProperty(fc.scheduler(), fc.nat(), fc.constantFrom(0, 0, 7), async (scheduler, seed, logStart) => {
-        const world = new World(numbers(seed), () => scheduler.schedule(Promise.resolve()), logStart);
-        const faults: unknown[] = [];
-        const lives = async (): Promise<void> => {
-          for (let life = 0; life < 4; life++) {
-            try {
-              await world.archive(4);
-            } catch (error) {
-              if (!(error instanceof Killed)) faults.push(error);
-            }
-          }
-        };
-        // Three at once: an owner, and two that do not know that they no longer are.
-        await scheduler.waitFor(Promise.all([lives(), lives(), lives()]));
-        expect(faults).toEqual([]);
-        world.calm = true;
-        await world.archive(1);
-        const { end, archived, lost, genesis } = world.coverage();
-        expect(end).toBeGreaterThanOrEqual(world.answered);
-        expect(archived.size + lost.size).toBe(end - genesis);
-        for (const offset of lost) expect(offset, 'only what the log no longer holds is lost').toBeLessThan(world.logStart);
-        kills += world.killed;
-        losses += lost.size;
-      }),
-      { numRuns: 300 },
-    );
-    // Else the simulation proves nothing.
-    expect(kills).toBeGreaterThan(100);
-    expect(losses).toBeGreaterThan(10);
-  }, 60_000);
-
-  it('makes the object of a claim that a crash left without one, from exactly its range', async () => {
-    const world = new World(
-      () => 0.99,
-      async () => {},
-      0,
-    );
-    world.calm = true;
-    await world.ledger.claim(CHAIN, entryFor(0, 4));
-    world.logEnd = 100;
-    const opened = await openChain(world.ports(), CHAIN, { start: 0, hint: 4 });
-    expect(opened).toMatchObject({ end: 4, repair: { how: { kind: 'made' } } });
-    expect(objectOf(world.store.objects.get(dataKey(LAKE, CHAIN, 0, TIME)) as Buffer)).toEqual({ from: 0, next: 4 });
-    expect(await openChain(world.ports(), CHAIN, { start: 0, hint: 4 })).toMatchObject({ end: 4, repair: { how: { kind: 'stands' } } });
+describe('a chain', () => {
+  it('has the object made of a claim that a crash left without one, from exactly its range', async () => {
+    const ports = portsOf(0);
+    const entry = claimOf(0, 4);
+    await ports.ledger.claim(CHAIN, entry);
+    expect(await openChain(ports, CHAIN, { start: 0, hint: 4 })).toMatchObject({ end: 4, repair: { how: { kind: 'made' } } });
+    expect(offsetsAt(ports, entry.object)).toEqual([0, 1, 2, 3]);
+    expect(await openChain(ports, CHAIN, { start: 0, hint: 4 })).toMatchObject({ end: 4, repair: { how: { kind: 'stands' } } });
   });
 
-  it('makes the rest that the log still holds, says so, and notes a loss where nothing is left', async () => {
-    const world = new World(
-      () => 0.99,
-      async () => {},
-      0,
-    );
-    world.calm = true;
-    await world.ledger.claim(CHAIN, entryFor(0, 10));
-    world.logEnd = 100;
-    world.logStart = 6;
-    const rest = await openChain(world.ports(), CHAIN, { start: 6, hint: null });
-    expect(rest).toMatchObject({ end: 10, repair: { how: { kind: 'rest', from: 6 } } });
-    await world.ledger.claim(CHAIN, entryFor(10, 20));
-    world.logStart = 20;
-    expect(await openChain(world.ports(), CHAIN, { start: 20, hint: null })).toMatchObject({ end: 20, repair: { how: { kind: 'lost' } } });
-    expect(world.coverage()).toMatchObject({ end: 20, genesis: 0 });
-    expect([...world.coverage().lost]).toEqual([0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19]);
+  it('has the object made of a claim that names voids, also of what is left of it', async () => {
+    const voids = [
+      { first: 2, next: 4 },
+      { first: 5, next: 8 },
+    ];
+    const whole = portsOf(0);
+    const entry = claimOf(0, 10, voids);
+    await whole.ledger.claim(CHAIN, entry);
+    expect(await openChain(whole, CHAIN, { start: 0, hint: null })).toMatchObject({ end: 10, repair: { how: { kind: 'made' } } });
+    expect(offsetsAt(whole, entry.object)).toEqual([0, 1, 4, 8, 9]);
+    const rest = portsOf(6);
+    await rest.ledger.claim(CHAIN, entry);
+    expect(await openChain(rest, CHAIN, { start: 6, hint: null })).toMatchObject({ end: 10, repair: { how: { kind: 'rest', from: 6 } } });
+    expect(offsetsAt(rest, entry.object)).toEqual([8, 9]);
   });
 
-  it('begins a chain on a log that begins above 0 with a genesis, and on one that begins at 0 with nothing', async () => {
-    const world = new World(
-      () => 0.99,
-      async () => {},
-      500,
-    );
-    world.calm = true;
-    expect((await openChain(world.ports(), CHAIN, { start: 500, hint: null })).end).toBe(500);
-    expect((await openChain(world.ports(), CHAIN, { start: 700, hint: null })).end).toBe(500);
-    expect(world.coverage()).toMatchObject({ end: 500, genesis: 500 });
+  it('has the rest made that the log still holds, and a note where nothing is left', async () => {
+    const ports = portsOf(6);
+    const entry = claimOf(0, 10);
+    await ports.ledger.claim(CHAIN, entry);
+    expect(await openChain(ports, CHAIN, { start: 6, hint: null })).toMatchObject({ end: 10, repair: { how: { kind: 'rest', from: 6 } } });
+    expect(offsetsAt(ports, entry.object)).toEqual([6, 7, 8, 9]);
+    const gone = portsOf(10);
+    await gone.ledger.claim(CHAIN, entry);
+    expect(await openChain(gone, CHAIN, { start: 10, hint: null })).toMatchObject({ end: 10, repair: { how: { kind: 'lost' } } });
+    expect(await gone.ledger.isLost(CHAIN, 0)).toBe(true);
+  });
+
+  it('begins with a genesis on a log that begins above 0, and with nothing on one that begins at 0', async () => {
+    const ports = portsOf(500);
+    expect((await openChain(ports, CHAIN, { start: 500, hint: null })).end).toBe(500);
+    // It begins once: where the log begins later is a loss, which somebody else declares.
+    expect((await openChain(ports, CHAIN, { start: 700, hint: null })).end).toBe(500);
+    expect(await ports.ledger.entryAt(CHAIN, 0)).toMatchObject({ kind: 'genesis', next: 500 });
     const other = { ...CHAIN, partition: 4 };
-    expect((await openChain(world.ports(), other, { start: 0, hint: null })).end).toBe(0);
-    expect(await world.ledger.last(other, null)).toBeUndefined();
+    expect((await openChain(ports, other, { start: 0, hint: null })).end).toBe(0);
+    expect(await ports.ledger.last(other, null)).toBeUndefined();
+  });
+});
+
+describe('a loss', () => {
+  it('is declared as far as the log is gone by a look of its own, and not at all where all of it is there', async () => {
+    const ports = portsOf(7);
+    const entry = await lostEntry(ports, CHAIN, { first: 0, next: 12 });
+    expect(entry).toMatchObject({ kind: 'lost', first: 0, next: 7 });
+    expect(await declareHole(ports, CHAIN, entry)).toEqual({ end: 7, met: undefined });
+    await expect(lostEntry(ports, CHAIN, { first: 7, next: 12 })).rejects.toThrow(StillThere);
+    expect(await openChain(ports, CHAIN, { start: 7, hint: null })).toEqual({ end: 7, repair: undefined });
+  });
+
+  it('is everything of a life of the topic that is over', async () => {
+    const ports = portsOf(0);
+    expect(await lostEntry(ports, FORMER, { first: 3, next: 12 })).toMatchObject({ first: 3, next: 12 });
+  });
+
+  it('gives way to what another archiver had written there', async () => {
+    const ports = portsOf(20);
+    const theirs = claimOf(0, 15);
+    await ports.ledger.store.putIfAbsent(theirs.object, bodyOf(CHAIN, { ...theirs, rows: rowsOf(0, 15) }).body);
+    await ports.ledger.claim(CHAIN, theirs);
+    const met = await declareHole(ports, CHAIN, await lostEntry(ports, CHAIN, { first: 0, next: 20 }));
+    expect(met).toMatchObject({ end: 15, met: { entry: { attempt: theirs.attempt }, repair: { kind: 'stands' } } });
+  });
+});
+
+describe('the other lives of a topic', () => {
+  it('are ended: what was claimed and never written is noted as lost, once', async () => {
+    const ports = portsOf(0);
+    await ports.ledger.claim(FORMER, claimOf(0, 5, [], FORMER));
+    await ports.ledger.claim({ ...FORMER, partition: 4 }, claimOf(0, 5, [], FORMER));
+    await ports.ledger.claim(CHAIN, claimOf(0, 4));
+    expect(await ports.ledger.lives(CHAIN.topic)).toEqual([CHAIN.incarnation, FORMER.incarnation]);
+    expect(await endOtherLives(ports, CHAIN)).toMatchObject([{ chain: FORMER, entry: { first: 0, next: 5 }, how: { kind: 'lost' } }]);
+    expect((ports.ledger.store as MemoryStore).objects.has(lostKey(LAKE, FORMER, 0))).toBe(true);
+    expect(await ports.ledger.isLost({ ...FORMER, partition: 4 }, 0), 'another partition has an owner of its own').toBe(false);
+    expect(await ports.ledger.isLost(CHAIN, 0)).toBe(false);
+    expect(await endOtherLives(ports, CHAIN)).toMatchObject([{ how: { kind: 'stands' } }]);
+  });
+
+  it('are made whole where the one that looks is the one that is mistaken', async () => {
+    const ports = portsOf(0, FORMER.incarnation);
+    const entry = claimOf(0, 5, [], FORMER);
+    await ports.ledger.claim(FORMER, entry);
+    expect(await endOtherLives(ports, CHAIN)).toMatchObject([{ how: { kind: 'made' } }]);
+    expect(offsetsAt(ports, entry.object)).toEqual([0, 1, 2, 3, 4]);
   });
 });

@@ -1,15 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { Ledger } from './ledger.ts';
 import type { DataEntry, LedgerEntry } from './ledger-entry.ts';
-import type { ChainId, LakeRecord } from './records.ts';
+import { type ChainId, chainText, type LakeRecord, type OffsetRange } from './records.ts';
 
 /** What Kafka still holds of a range. `from` is at or above the range's first offset; all records in `[from, next)` are delivered, in order. */
 export type LogRange =
   | { readonly kind: 'records'; readonly from: number; readonly records: AsyncIterable<readonly LakeRecord[]> }
   | { readonly kind: 'nothing-left' };
 
-/** Reads a range from the log. A throw is an outage; it never ends early and never skips. */
-export type ReadLog = (chain: ChainId, first: number, next: number) => Promise<LogRange>;
+/**
+ * Reads a range from the log, in which every offset outside of `voids` holds a record. A throw is an outage; it never ends early and never
+ * skips. Nothing is left where that life of the topic is over: its log can not be read any more.
+ */
+export type ReadLog = (chain: ChainId, first: number, next: number, voids: readonly OffsetRange[]) => Promise<LogRange>;
 
 /** Makes the bytes of the object that a claim names, from what the log still holds of it; `checksum` is that of its records. */
 export type MakeObject = (
@@ -28,6 +31,8 @@ export interface RepairPorts {
   readonly ledger: Ledger;
   readonly readLog: ReadLog;
   readonly makeObject: MakeObject;
+  /** Where the log begins, by a look-up begun after the call; undefined where that life of the topic is over. A throw is an outage. */
+  readonly logStart: (chain: ChainId) => Promise<number | undefined>;
 }
 
 /** Whether the claim's object, or the note that nothing was left of it, is there. For readers a claim with neither is the chain's end. */
@@ -43,7 +48,7 @@ export async function claimStands(ledger: Ledger, chain: ChainId, entry: DataEnt
 export async function repairClaim(ports: RepairPorts, chain: ChainId, entry: DataEntry): Promise<Repair> {
   const { ledger } = ports;
   if (await claimStands(ledger, chain, entry)) return { kind: 'stands' };
-  const range = await ports.readLog(chain, entry.first, entry.next);
+  const range = await ports.readLog(chain, entry.first, entry.next, entry.voids);
   if (range.kind === 'nothing-left') {
     await ledger.noteLost(chain, entry);
     return { kind: 'lost' };
@@ -81,9 +86,32 @@ export async function extendChain(
   return { end: entry.next, met: undefined };
 }
 
-/** Extends a chain over offsets that never held a readable record, under the rules of `extendChain`. */
-export async function declareVoid(ports: RepairPorts, chain: ChainId, entry: LedgerEntry & { readonly kind: 'void' }): Promise<Extended> {
+/** Offsets of a chain without rows: none was ever there to be read, or they are gone. */
+export type HoleEntry = LedgerEntry & { readonly kind: 'void' | 'lost' };
+
+/** Extends a chain over offsets that hold no row, under the rules of `extendChain`. */
+export async function declareHole(ports: RepairPorts, chain: ChainId, entry: HoleEntry): Promise<Extended> {
   return (await claimOrMeet(ports, chain, entry)) ?? { end: entry.next, met: undefined };
+}
+
+/** Offsets that were said to be gone are still in the log: nothing is declared. */
+export class StillThere extends Error {
+  constructor(chain: ChainId, { first, next }: OffsetRange, start: number) {
+    super(
+      `Offsets ${first} to ${next - 1} of ${chainText(chain)} were said to be gone, and the log begins at ${start}: they are read again.`,
+    );
+    this.name = 'StillThere';
+  }
+}
+
+/**
+ * The entry that declares a range lost, as far as it is gone by a look-up of its own: whoever says that offsets are gone may have asked
+ * somebody who knew it wrongly, and an entry stands for ever. Throws StillThere where nothing of the range is gone.
+ */
+export async function lostEntry(ports: RepairPorts, chain: ChainId, { first, next }: OffsetRange): Promise<HoleEntry> {
+  const start = (await ports.logStart(chain)) ?? next;
+  if (start <= first) throw new StillThere(chain, { first, next }, start);
+  return { kind: 'lost', first, next: Math.min(start, next), attempt: randomUUID() };
 }
 
 /** Undefined when the position is ours; else what another attempt made of it, whose object stands then. */
@@ -121,4 +149,26 @@ export async function openChain(
   }
   if (last.kind !== 'data') return { end: last.next, repair: undefined };
   return { end: last.next, repair: { entry: last, how: await repairClaim(ports, chain, last) } };
+}
+
+/** What had to be done about the last claim of a chain of one of the topic's other lives. */
+export interface Ended {
+  readonly chain: ChainId;
+  readonly entry: DataEntry;
+  readonly how: Repair;
+}
+
+/**
+ * Ends the chains of this partition under the topic's other lives: nobody opens them any more, so a claim that a crash left without its
+ * object would stay open for ever. Called before the partition's present chain is opened.
+ */
+export async function endOtherLives(ports: RepairPorts, chain: ChainId): Promise<readonly Ended[]> {
+  const ended: Ended[] = [];
+  for (const incarnation of await ports.ledger.lives(chain.topic)) {
+    if (incarnation === chain.incarnation) continue;
+    const other = { ...chain, incarnation };
+    const last = await ports.ledger.last(other, null);
+    if (last?.kind === 'data') ended.push({ chain: other, entry: last, how: await repairClaim(ports, other, last) });
+  }
+  return ended;
 }

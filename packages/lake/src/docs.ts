@@ -183,6 +183,10 @@ ${table(
 
 What is younger and not archived yet is told and is no finding. \`--json\` prints one object: \`verdict\` is \`clean\`, \`not-all-archived\`, \`kafka-not-compared\` or \`findings\`.
 
+With \`--deep\` every object is fetched and decoded: each value is rebuilt, its offset must follow the one before it, and the checksum of all records must be the entry’s (of an object that holds only a rest, its own). It takes as long as reading the whole lake, and says how far it is. The typed columns of a \`kept\` row are what its writer made of the value, and are not made again.
+
+\`tailrace lake ledger show\` prints the chains entry by entry; \`--topic\`, \`--partition\` and \`--incarnation\` choose some, \`--json\` prints one object.
+
 ## Read it
 
 With the command line. It reads and does nothing else: one SELECT at a time, no other file, no network. \`--from\` and \`--to\` fetch only the hours of arrival that are needed:

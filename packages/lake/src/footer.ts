@@ -37,8 +37,13 @@ export interface Footer {
 
 /** A Parquet file is not what it should be. */
 export class FileDamage extends Error {
+  readonly file: string;
+  readonly what: string;
+
   constructor(file: string, what: string) {
     super(`The lake file ${file} is damaged: ${what}.`);
+    this.file = file;
+    this.what = what;
     this.name = 'FileDamage';
   }
 }

@@ -1,28 +1,36 @@
-export { type AuditReport, auditLake, type Finding, type PartitionReport } from './audit.ts';
+export { type AuditReport, auditLake, type Finding, type LakeAuditOptions, type PartitionReport } from './audit.ts';
+export { type ListedEntry, listChain } from './chain-listing.ts';
 export {
-  declareVoid,
+  declareHole,
+  type Ended,
   type Extended,
+  endOtherLives,
   extendChain,
+  type HoleEntry,
   type LogRange,
+  lostEntry,
   type MakeObject,
   openChain,
   type ReadLog,
   type Repair,
   type RepairPorts,
+  StillThere,
 } from './claims.ts';
 export { compareWithLogs, type LogComparison, type LogExtent, type LogReport, truncations } from './compare-log.ts';
 export { fetchObjects, listDataObjects, type TimeWindow } from './data-objects.ts';
+export { decodeObject } from './decode-object.ts';
 export { Database } from './duckdb.ts';
 export { FileDamage, readFooter } from './footer.ts';
 export { Ledger } from './ledger.ts';
 export { type DataEntry, LedgerDamage, type LedgerEntry, MAX_DATA_SPAN } from './ledger-entry.ts';
-export { type BuiltObject, buildObject, dataEntry, objectMaker } from './object-builder.ts';
+export { type BuiltObject, buildObject, dataEntry, objectMaker, type Rows } from './object-builder.ts';
 export { dataKey, type LakeLayout } from './object-names.ts';
 export { type ObjectStore, StoreError, storeBuffer } from './object-store.ts';
 export { readParquet } from './parquet-reader.ts';
 export { PutIfAbsentIgnored, provePutIfAbsent } from './prove-put-if-absent.ts';
 export { LakeQuery, type QueryResult } from './query.ts';
 export { QueryFault } from './query-fault.ts';
+export { behindHoles, offsetsIn, within } from './ranges.ts';
 export { type ChainId, chainText, type LakeRecord, type OffsetRange } from './records.ts';
 export { RowFile } from './row-file.ts';
 export { S3Store } from './s3-store.ts';

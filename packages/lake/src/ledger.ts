@@ -1,5 +1,17 @@
 import { formatEntry, type LedgerEntry, MAX_DATA_SPAN, parseEntry } from './ledger-entry.ts';
-import { beforeEntry, chainPrefix, entryKey, type LakeLayout, ledgerPrefix, lostKey, parseLedgerKey } from './object-names.ts';
+import {
+  beforeEntry,
+  behindChain,
+  behindLife,
+  chainPrefix,
+  entryKey,
+  type LakeLayout,
+  type LedgerName,
+  ledgerPrefix,
+  lostKey,
+  parseLedgerKey,
+  topicPrefix,
+} from './object-names.ts';
 import { type ObjectStore, StoreError } from './object-store.ts';
 import type { ChainId, OffsetRange } from './records.ts';
 
@@ -51,7 +63,7 @@ export class Ledger {
     const starts = hint === null || hint <= MAX_DATA_SPAN ? [0] : [hint - MAX_DATA_SPAN, 0];
     for (const from of starts) {
       const first = await this.#lastFirst(chain, from, Number.POSITIVE_INFINITY);
-      if (first !== undefined) return await this.#mustRead(chain, first);
+      if (first !== undefined) return await this.readEntry(chain, first);
     }
     return undefined;
   }
@@ -61,7 +73,7 @@ export class Ledger {
     const near = Math.max(0, offset - MAX_DATA_SPAN);
     for (const from of near === 0 ? [0] : [near, 0]) {
       const first = await this.#lastFirst(chain, from, offset);
-      const entry = first === undefined ? undefined : await this.#mustRead(chain, first);
+      const entry = first === undefined ? undefined : await this.readEntry(chain, first);
       if (entry !== undefined && offset < entry.next) return entry;
     }
     return undefined;
@@ -77,16 +89,38 @@ export class Ledger {
     await this.store.putIfAbsent(lostKey(this.lake, chain, range.first), body);
   }
 
-  /** Every chain of the lake. */
-  async chains(): Promise<readonly ChainId[]> {
-    const found = new Map<string, ChainId>();
-    for await (const { key } of this.store.list(ledgerPrefix(this.lake))) {
-      const name = parseLedgerKey(this.lake, key);
-      if (name === undefined) continue;
-      const { topic, incarnation, partition } = name;
-      found.set(chainPrefix(this.lake, name), { topic, incarnation, partition });
+  /** The incarnations under which a topic has chains: one short listing for each, however long its chains are. */
+  async lives(topic: string): Promise<readonly string[]> {
+    const prefix = topicPrefix(this.lake, topic);
+    const found: string[] = [];
+    for (let startAfter = prefix; ; ) {
+      const name = await this.#firstName(prefix, startAfter);
+      if (name === undefined) return found;
+      found.push(name.incarnation);
+      startAfter = behindLife(this.lake, name);
     }
-    return [...found.values()];
+  }
+
+  /** Every chain of the lake: one short listing for each, however long it is. */
+  async chains(): Promise<readonly ChainId[]> {
+    const prefix = ledgerPrefix(this.lake);
+    const found: ChainId[] = [];
+    for (let startAfter = prefix; ; ) {
+      const name = await this.#firstName(prefix, startAfter);
+      if (name === undefined) return found;
+      const { topic, incarnation, partition } = name;
+      found.push({ topic, incarnation, partition });
+      startAfter = behindChain(this.lake, name);
+    }
+  }
+
+  /** What the first key behind `startAfter` says that is one of the ledger's. */
+  async #firstName(prefix: string, startAfter: string): Promise<LedgerName | undefined> {
+    for await (const { key } of this.store.list(prefix, { startAfter })) {
+      const name = parseLedgerKey(this.lake, key);
+      if (name !== undefined) return name;
+    }
+    return undefined;
   }
 
   async #lastFirst(chain: ChainId, from: number, upTo: number): Promise<number | undefined> {
@@ -98,7 +132,8 @@ export class Ledger {
     return last;
   }
 
-  async #mustRead(chain: ChainId, first: number): Promise<LedgerEntry> {
+  /** The entry that a listing has named. */
+  async readEntry(chain: ChainId, first: number): Promise<LedgerEntry> {
     const entry = await this.entryAt(chain, first);
     if (entry === undefined)
       throw new StoreError(`${this.store.name} lists ${entryKey(this.lake, chain, first)}, and then has no such object.`);

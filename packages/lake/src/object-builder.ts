@@ -6,22 +6,13 @@ import type { Database } from './duckdb.ts';
 import { readFooter, verifyFooter } from './footer.ts';
 import type { DataEntry } from './ledger-entry.ts';
 import { dataKey, type LakeLayout } from './object-names.ts';
+import { behindHoles, offsetsIn, within } from './ranges.ts';
 import { checksumText } from './record-digest.ts';
-import { type ChainId, chainText, type OffsetRange } from './records.ts';
+import type { ChainId, OffsetRange } from './records.ts';
 import { RowFile } from './row-file.ts';
 import { type RowSlice, sliceTotals } from './row-file-sql.ts';
 import type { RowTotals } from './row-totals.ts';
 import { type InParts, writeWholeOrInParts } from './write-in-parts.ts';
-
-/** A claim has offsets that never held a record: a later release made it, and has to make its object. */
-export class VoidsNotBuilt extends Error {
-  constructor(chain: ChainId, { first, next }: OffsetRange) {
-    super(
-      `The object for offsets ${first} to ${next - 1} of ${chainText(chain)} is missing, and its claim names voids: this release can not make it, so the partition stands still until a newer archiver does.`,
-    );
-    this.name = 'VoidsNotBuilt';
-  }
-}
 
 /** A Parquet file on disk that a second reader has checked. */
 export interface BuiltObject {
@@ -32,15 +23,16 @@ export interface BuiltObject {
   readonly inParts?: InParts;
 }
 
-/** A row file or a part of it; the part's totals are counted where they are not the file's own. */
-export type Rows = Omit<RowSlice, 'file'> & { readonly file: RowFile };
+/** A row file or a part of it; the part's totals are counted where they are not the file's own. `voids` are the offsets inside without a row. */
+export type Rows = Omit<RowSlice, 'file'> & { readonly file: RowFile; readonly voids: readonly OffsetRange[] };
 
-async function totalsOf(database: Database, { file, first, next }: Rows): Promise<RowTotals> {
+async function totalsOf(database: Database, { file, first, next, voids }: Rows): Promise<RowTotals> {
   const whole = file.totals;
   const isWhole = whole !== undefined && whole.firstOffset >= first && whole.lastOffset < next;
   const totals = isWhole ? whole : await sliceTotals(database, { file, first, next });
   if (totals === undefined) throw new RangeError(`${file.path} has no rows from ${first} to ${next - 1}`);
-  if (totals.lastOffset !== next - 1 || totals.rows !== next - totals.firstOffset)
+  const empty = offsetsIn(within(voids, { first: totals.firstOffset, next }));
+  if (totals.lastOffset !== next - 1 || totals.rows !== next - totals.firstOffset - empty)
     throw new RangeError(
       `${file.path} has ${totals.rows} rows from ${totals.firstOffset} to ${totals.lastOffset}: they do not fill the range to ${next - 1}`,
     );
@@ -55,8 +47,14 @@ export async function buildObject(database: Database, chain: ChainId, rows: Rows
   return { path, sizeBytes: (await stat(path)).size, totals, ...(inParts === undefined ? {} : { inParts }) };
 }
 
-/** The claim for an object that was built from `[first, next)`. */
-export function dataEntry(lake: LakeLayout, chain: ChainId, range: OffsetRange, totals: RowTotals, attempt: string): DataEntry {
+/** The claim for an object that was built from `[first, next)`, of which `voids` hold no row. */
+export function dataEntry(
+  lake: LakeLayout,
+  chain: ChainId,
+  range: OffsetRange & { readonly voids: readonly OffsetRange[] },
+  totals: RowTotals,
+  attempt: string,
+): DataEntry {
   return {
     kind: 'data',
     first: range.first,
@@ -66,7 +64,7 @@ export function dataEntry(lake: LakeLayout, chain: ChainId, range: OffsetRange, 
     rows: totals.rows,
     minTimestampMs: totals.minTimestampMs,
     maxTimestampMs: totals.maxTimestampMs,
-    voids: [],
+    voids: range.voids,
     checksum: checksumText(totals.checksum),
   };
 }
@@ -74,14 +72,18 @@ export function dataEntry(lake: LakeLayout, chain: ChainId, range: OffsetRange, 
 /** Makes a claim's object from what the log still holds of it, in files of its own in `folder`. */
 export function objectMaker(database: Database, folder: string): MakeObject {
   return async (chain, entry, range) => {
-    if (entry.voids.length > 0) throw new VoidsNotBuilt(chain, entry);
     const name = join(folder, `repair-${entry.attempt}-${process.hrtime.bigint()}`);
     const file = await RowFile.create(`${name}.rows`);
     try {
       for await (const records of range.records) await file.append(records);
       await file.close();
-      const built = await buildObject(database, chain, { file, first: entry.first, next: entry.next }, `${name}.parquet`);
-      if (built.totals.firstOffset !== range.from)
+      const built = await buildObject(
+        database,
+        chain,
+        { file, first: entry.first, next: entry.next, voids: entry.voids },
+        `${name}.parquet`,
+      );
+      if (built.totals.firstOffset !== behindHoles(range.from, entry.voids))
         throw new RangeError(`the log delivered ${built.totals.firstOffset} first, and ${range.from} was its start`);
       const body = await readFile(built.path);
       await unlink(built.path);

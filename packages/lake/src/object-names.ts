@@ -63,9 +63,26 @@ export function ledgerPrefix(lake: LakeLayout): string {
   return under(lake.prefix, '_ledger/');
 }
 
+/** Under which the chains of all lives of a topic lie. */
+export function topicPrefix(lake: LakeLayout, topic: string): string {
+  return `${ledgerPrefix(lake)}${topic}~`;
+}
+
+/** A listing that starts after this key begins behind every chain of this life of the topic. */
+export function behindLife(lake: LakeLayout, { topic, incarnation }: Pick<ChainId, 'topic' | 'incarnation'>): string {
+  // `0` follows the slash: no key of this life is above it, and every other life's key is.
+  return `${topicPrefix(lake, topic)}${incarnation}0`;
+}
+
 /** Under which one chain's entries lie, in the order of their offsets. */
 export function chainPrefix(lake: LakeLayout, chain: ChainId): string {
   return `${ledgerPrefix(lake)}${chain.topic}~${chain.incarnation}/${chain.partition}/`;
+}
+
+/** A listing that starts after this key begins behind every entry of the chain. */
+export function behindChain(lake: LakeLayout, chain: ChainId): string {
+  // As `behindLife`.
+  return `${chainPrefix(lake, chain).slice(0, -1)}0`;
 }
 
 /** The key of the entry that begins at `first`. */

@@ -24,7 +24,7 @@ async function built(records: readonly LakeRecord[], memoryLimitMb: number) {
       await file.close();
       const first = records[0]?.offset ?? 0;
       const path = join(folder, 'object.parquet');
-      const object = await buildObject(database, CHAIN, { file, first, next: first + records.length }, path);
+      const object = await buildObject(database, CHAIN, { file, first, next: first + records.length, voids: [] }, path);
       const back: LakeRecord[] = [];
       for await (const batch of readParquet(database, path, (await footerOf(path)).description)) back.push(...batch);
       const same = back.length === records.length && back.every(({ value }, i) => value?.equals(records[i]?.value ?? Buffer.alloc(0)));
@@ -127,7 +127,7 @@ describe('rows that the writer can not take at once', () => {
       await file.append([recordAt(0, withMessage(100, 0)), recordAt(1, withMessage(100, 1))]);
       await file.close();
       await mkdir(join(folder, 'taken'));
-      await expect(buildObject(database, CHAIN, { file, first: 0, next: 2 }, join(folder, 'taken'))).rejects.toThrow('IO Error');
+      await expect(buildObject(database, CHAIN, { file, first: 0, next: 2, voids: [] }, join(folder, 'taken'))).rejects.toThrow('IO Error');
       expect(await readdir(folder)).toEqual(['rows', 'taken']);
       database.close();
     });

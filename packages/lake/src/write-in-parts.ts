@@ -41,39 +41,44 @@ export async function writeWholeOrInParts(
   if (cause === undefined) return undefined;
   const written: Part[] = [];
   try {
-    if (totals.rows > 1) {
-      await writeHalves(database, chain, { ...slice, first: totals.firstOffset }, path, written);
-      await writeParquet(database, chain, slice, totals, path, { kind: 'parts', paths: written.map((part) => part.path) });
-      return { parts: written.length, untyped: written.flatMap(({ untyped }) => untyped), cause };
-    }
-    await writeParquet(database, chain, slice, totals, path, { kind: 'untyped' });
-    return { parts: 1, untyped: [totals.firstOffset], cause };
+    await writeParts(database, chain, { ...slice, first: totals.firstOffset }, totals, path, written);
+    await writeParquet(database, chain, slice, totals, path, { kind: 'parts', paths: written.map((part) => part.path) });
+    return { parts: written.length, untyped: written.flatMap(({ untyped }) => untyped), cause };
   } finally {
     for (const part of written) await rm(part.path, { force: true });
   }
 }
 
-async function writeHalves(database: Database, chain: ChainId, slice: RowSlice, path: string, written: Part[]): Promise<void> {
+/** Writes rows that can not be written at once: a single one without being looked into, more of them in halves, each at once where that goes. */
+async function writeParts(
+  database: Database,
+  chain: ChainId,
+  slice: RowSlice,
+  totals: RowTotals,
+  path: string,
+  written: Part[],
+): Promise<void> {
+  if (totals.rows === 1) {
+    const only = partPath(path, slice);
+    await writeParquet(database, chain, slice, totals, only, { kind: 'untyped' });
+    written.push({ path: only, untyped: [totals.firstOffset] });
+    return;
+  }
   const middle = slice.first + Math.ceil((slice.next - slice.first) / 2);
   for (const half of [
     { ...slice, next: middle },
     { ...slice, first: middle },
-  ])
-    await writePart(database, chain, half, path, written);
+  ]) {
+    const own = await sliceTotals(database, half);
+    if (own === undefined) continue;
+    const at = partPath(path, half);
+    if ((await attempt(() => writeParquet(database, chain, half, own, at))) === undefined) written.push({ path: at, untyped: [] });
+    else await writeParts(database, chain, half, own, path, written);
+  }
 }
 
-async function writePart(database: Database, chain: ChainId, slice: RowSlice, path: string, written: Part[]): Promise<void> {
-  const totals = await sliceTotals(database, slice);
-  if (totals === undefined) return;
-  const partPath = `${path}.${slice.first}.part`;
-  const fault = await attempt(() => writeParquet(database, chain, slice, totals, partPath));
-  if (fault === undefined) {
-    written.push({ path: partPath, untyped: [] });
-    return;
-  }
-  if (totals.rows > 1) return await writeHalves(database, chain, slice, path, written);
-  await writeParquet(database, chain, slice, totals, partPath, { kind: 'untyped' });
-  written.push({ path: partPath, untyped: [totals.firstOffset] });
+function partPath(path: string, { first }: RowSlice): string {
+  return `${path}.${first}.part`;
 }
 
 /** What of the data made the work fail, or undefined; a fault of the moment is thrown. */

@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectAdmin, connectPublisher, createNativeConsumer, type KafkaSettings, type OutgoingRecord } from '@tailrace/kafka-kit';
+import {
+  type ClusterAdmin,
+  connectAdmin,
+  connectPublisher,
+  createNativeConsumer,
+  type KafkaSettings,
+  type OutgoingRecord,
+} from '@tailrace/kafka-kit';
 import { TransactionalProducer } from '@tailrace/kafka-kit/testing';
 import {
   type ChainId,
@@ -53,18 +60,18 @@ export class Bench {
   static async open(): Promise<Bench> {
     const bench = new Bench();
     const admin = await connectAdmin(kafka);
-    await admin.apply([
-      {
-        kind: 'create',
-        topic: bench.topic,
-        spec: { name: bench.topic, partitions: PARTITIONS, replicationFactor: 1, configs: {}, key: 'customer' },
-      },
-    ]);
+    await bench.make(admin);
     bench.#closing.push(async () => {
       await admin.deleteTopics([bench.topic]);
       await admin.close();
     });
     return bench;
+  }
+
+  /** Makes its topic, also anew. */
+  async make(admin: ClusterAdmin): Promise<void> {
+    const spec = { name: this.topic, partitions: PARTITIONS, replicationFactor: 1, configs: {}, key: 'customer' } as const;
+    await admin.apply([{ kind: 'create', topic: this.topic, spec }]);
   }
 
   async publish(records: readonly Omit<OutgoingRecord, 'topic'>[]): Promise<void> {
@@ -90,6 +97,19 @@ export class Bench {
 
   /** An archiver of its own group, so that two of them own the same partitions: what a zombie and its successor do. */
   async archiver(group: string, store: ObjectStore = this.store) {
+    const made = await this.unstarted(group, store);
+    await made.runtime.start();
+    const stop = async () => {
+      const report = await made.runtime.stop();
+      await made.close();
+      return report;
+    };
+    this.#closing.push(async () => void (await stop()));
+    return { ...made, stop };
+  }
+
+  /** The same before its runtime was started: its sink can be told what a runtime would tell it. */
+  async unstarted(group: string, store: ObjectStore = this.store) {
     const database = await Database.open();
     const spool = await Spool.open(join(this.config.dataFolder, randomUUID()));
     const events: ArchiveEvent[] = [];
@@ -98,17 +118,12 @@ export class Bench {
       { store, database, spool, observeArchive: (event) => events.push(event), observeRuntime: () => {} },
       { group: `${this.id}-${group}`, topics: [this.topic] },
     );
-    await made.runtime.start();
-    const stop = async () => {
-      const report = await made.runtime.stop();
+    this.#closing.push(async () => database.close());
+    const close = async (): Promise<void> => {
+      await made.sink.close();
       made.close();
-      return report;
     };
-    this.#closing.push(async () => {
-      await stop();
-      database.close();
-    });
-    return { ...made, events, spool, stop };
+    return { ...made, events, spool, close };
   }
 
   /** Every partition of the topic as a chain. */
@@ -122,10 +137,11 @@ export class Bench {
 
   /** `[first, next)` of a partition, as Kafka has it. */
   async inKafka(chain: ChainId, first: number, next: number): Promise<LakeRecord[]> {
-    const read = logRangeReader(() =>
-      createNativeConsumer(kafka, { group: READ_GROUP, protocol: { kind: 'consumer' }, maxPollIntervalMs: 300_000 }),
-    );
-    const range = await read(chain, first, next);
+    const read = logRangeReader({
+      connect: () => createNativeConsumer(kafka, { group: READ_GROUP, protocol: { kind: 'consumer' }, maxPollIntervalMs: 300_000 }),
+      isOver: async () => false,
+    });
+    const range = await read(chain, first, next, []);
     const all: LakeRecord[] = [];
     if (range.kind === 'records') for await (const records of range.records) all.push(...records);
     return all;

@@ -11,7 +11,6 @@ import {
   Ledger,
   type LogRange,
   listDataObjects,
-  type OffsetRange,
   objectMaker,
   readParquet,
 } from '@tailrace/lake';
@@ -20,7 +19,10 @@ import type { ArchiveEvent } from '../archive-events.ts';
 import { ArchiveSink } from '../archive-sink.ts';
 import { ROTATION, type RotationLimits } from '../rotation.ts';
 import { Spool } from '../spool.ts';
+import { SpoolRoom } from '../spool-room.ts';
+import { isOver, type TopicLife } from '../topic-life.ts';
 import { Turn } from '../turn.ts';
+import type { ConfirmVoids } from '../void-reader.ts';
 
 export const LAKE: LakeLayout = { prefix: 'lake', stream: 'service-events' };
 export const CHAIN: ChainId = { topic: 'service-events', incarnation: 'aB-_9xYz', partition: 3 };
@@ -65,12 +67,17 @@ export interface WorldOptions {
   readonly store?: MemoryStore;
   readonly rotation?: Partial<RotationLimits>;
   readonly idleMs?: number;
-  /** What a second reader finds in a void. */
-  readonly confirmVoid?: (chain: ChainId, range: OffsetRange) => Promise<void>;
+  readonly maxSpoolBytes?: number;
+  /** Of the disk below the spool. */
+  readonly freeBytes?: () => Promise<number>;
+  /** What a second reader finds in voids. */
+  readonly confirmVoids?: ConfirmVoids;
   readonly incarnation?: (topic: string) => Promise<string | undefined>;
   /** Where the log that a repair reads begins. */
   readonly logStart?: () => number;
   readonly timeOf?: (offset: number) => number;
+  /** Offsets of the log that hold no record. */
+  readonly isVoid?: (offset: number) => boolean;
 }
 
 /** An archive sink over a store in memory and a real Parquet writer, with a log that can be read again. */
@@ -89,25 +96,31 @@ export class SinkWorld {
     this.database = database;
     this.spool = spool;
     this.#dataFolder = dataFolder;
-    const readLog = async (_: ChainId, first: number, next: number): Promise<LogRange> => {
+    const life: TopicLife = { incarnation: options.incarnation ?? (async () => CHAIN.incarnation), clock: systemClock, disbeliefMs: 5 };
+    const readLog = async (chain: ChainId, first: number, next: number): Promise<LogRange> => {
+      if (await isOver(life, chain)) return { kind: 'nothing-left' };
       const from = Math.max(first, options.logStart?.() ?? 0);
       if (from >= next) return { kind: 'nothing-left' };
       const records = async function* () {
-        yield logRecords(from, next, options.timeOf);
+        yield logRecords(from, next, options.timeOf).filter(({ offset }) => options.isVoid?.(offset) !== true);
       };
       return { kind: 'records', from, records: records() };
     };
     this.sink = new ArchiveSink(
       {
-        repair: { ledger: this.ledger, readLog, makeObject: objectMaker(database, spool.folder) },
+        repair: {
+          ledger: this.ledger,
+          readLog,
+          makeObject: objectMaker(database, spool.folder),
+          logStart: async (chain) => ((await isOver(life, chain)) ? undefined : (options.logStart?.() ?? 0)),
+        },
         database,
         spool,
+        room: new SpoolRoom(options.maxSpoolBytes ?? 2 ** 40, options.freeBytes ?? (async () => 2 ** 40)),
         building: new Turn(),
-        confirmVoid: options.confirmVoid ?? (async () => {}),
-        incarnation: options.incarnation ?? (async () => CHAIN.incarnation),
-        clock: systemClock,
+        confirmVoids: options.confirmVoids ?? (async () => undefined),
+        ...life,
         backoff: { firstMs: 1, factor: 1.5, maxMs: 10, jitter: 0 },
-        disbeliefMs: 5,
         observe: (event) => this.events.push(event),
       },
       { rotation: { ...ROTATION, ...options.rotation }, idleMs: options.idleMs ?? 30 },

@@ -3,14 +3,17 @@ import type { ListedObject, ObjectStore } from '../object-store.ts';
 /** A store in memory with put-if-absent, only for property tests of the protocol. `before` runs ahead of each request: to delay it or to fail it. */
 export class MemoryStore implements ObjectStore {
   readonly name = 'memory';
-  readonly objects = new Map<string, Buffer>();
+  readonly objects: Map<string, Buffer>;
   readonly #before: (operation: string, key: string) => Promise<void>;
   readonly #after: (operation: string, key: string) => Promise<void>;
 
   constructor(
     before: (operation: string, key: string) => Promise<void> = async () => {},
     after: (operation: string, key: string) => Promise<void> = async () => {},
+    /** Those of another store, where several clients of one are told apart by what fails for them. */
+    objects = new Map<string, Buffer>(),
   ) {
+    this.objects = objects;
     this.#before = before;
     this.#after = after;
   }

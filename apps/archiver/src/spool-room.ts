@@ -1,0 +1,95 @@
+/** A lane as far as the room in the spool is concerned. */
+export interface RoomUser {
+  /** Bytes of the object that takes in rows; 0 where there is none, or it is about to be closed. */
+  openBytes(): number;
+  /** Bytes of everything that it has in the spool. */
+  heldBytes(): number;
+  /** Closes the open object as soon as nothing is being taken in. */
+  closeForRoom(): void;
+}
+
+/** Of the room, for objects that take in rows; the rest is for those that are closed and on their way into the lake. */
+const OPEN_SHARE = 0.5;
+/** On the disk beside what the largest object needs to be written once more as a Parquet file: others write there too. */
+const DISK_SLACK_BYTES = 64 * 1024 * 1024;
+
+/**
+ * The bytes that all lanes together may have in the spool. Where the open objects take too much, the largest is closed; where all is
+ * taken, nobody takes in more until an object stands in the lake. A closed object must always have the disk that it needs to become one:
+ * a spool that filled the disk with rows would stand still for ever.
+ */
+export class SpoolRoom {
+  readonly #maxBytes: number;
+  /** Free bytes of the disk below the spool. */
+  readonly #freeBytes: () => Promise<number>;
+  readonly #users = new Set<RoomUser>();
+  /** One for all who wait: looking again and again must leave nothing behind. */
+  #change: { readonly promise: Promise<void>; readonly tell: () => void } | undefined;
+
+  constructor(maxBytes: number, freeBytes: () => Promise<number>) {
+    this.#maxBytes = maxBytes;
+    this.#freeBytes = freeBytes;
+  }
+
+  add(user: RoomUser): void {
+    this.#users.add(user);
+  }
+
+  remove(user: RoomUser): void {
+    this.#users.delete(user);
+    this.changed();
+  }
+
+  /** Bytes were written or let go: what is due is closed, and whoever waits looks again. */
+  changed(): void {
+    this.#closeDownTo(this.#maxBytes * OPEN_SHARE);
+    this.#change?.tell();
+    this.#change = undefined;
+  }
+
+  /** Why nothing may be taken in now, as words for people; undefined where something may. */
+  async fullBecause(): Promise<string | undefined> {
+    const held = this.#sum((user) => user.heldBytes());
+    if (held >= this.#maxBytes) return `the spool holds ${inMib(held)}, all that ARCHIVER_MAX_SPOOL_MB allows`;
+    const largest = Math.max(0, ...[...this.#users].map((user) => user.heldBytes()));
+    const free = await this.#freeBytes();
+    if (free >= largest + DISK_SLACK_BYTES) return undefined;
+    // What is open can only become free by being written.
+    this.#closeDownTo(0);
+    return `the disk below ARCHIVER_DATA_DIR has ${inMib(free)} left`;
+  }
+
+  /** Resolves at the next change. */
+  async change(): Promise<void> {
+    this.#change ??= signal();
+    await this.#change.promise;
+  }
+
+  #closeDownTo(bytes: number): void {
+    let open = this.#sum((user) => user.openBytes());
+    for (const user of [...this.#users].sort((a, b) => b.openBytes() - a.openBytes())) {
+      const own = user.openBytes();
+      if (open <= bytes || own === 0) return;
+      user.closeForRoom();
+      open -= own;
+    }
+  }
+
+  #sum(of: (user: RoomUser) => number): number {
+    let sum = 0;
+    for (const user of this.#users) sum += of(user);
+    return sum;
+  }
+}
+
+function signal(): { readonly promise: Promise<void>; readonly tell: () => void } {
+  let tell: () => void = () => {};
+  const promise = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  return { promise, tell };
+}
+
+function inMib(bytes: number): string {
+  return `${Math.floor(bytes / 2 ** 20)} MiB`;
+}
