@@ -40,6 +40,19 @@ export function runtimeLogLine(event: RuntimeEvent): RuntimeLogLine | undefined 
       return undefined;
     case 'skipped':
       return line('debug', `${event.records} ${records(event.records)} skipped: ${event.reason}`, { ...event.lane, reason: event.reason });
+    case 'dead-lettered': {
+      const { lane, reason, records: count } = event;
+      return line('warn', `${count} ${records(count)} of ${name(lane)} went to the dead letters: ${reason}`, {
+        ...lane,
+        reason,
+        records: count,
+      });
+    }
+    case 'unsendable': {
+      const { lane, offset, reason, why } = event;
+      const message = `the record at ${name(lane)}, offset ${offset} is dead (${reason}), and was stored apart since its dead letter was refused: ${why}`;
+      return line('error', message, { ...lane, offset, reason, why });
+    }
     case 'rebalanced':
       return rebalanced(event);
     case 'drained':

@@ -88,6 +88,15 @@ function createCounters(registry: Registry) {
   return {
     records: counter('records_total', 'Records by what the sink answered; a retried one is counted at each try.', [...LANE, 'outcome']),
     skipped: counter('skipped_records_total', 'Records that the sink skipped, by its reason.', ['group', 'reason']),
+    deadLetters: counter('dead_letters_total', 'Records that are kept in the dead-letter topic, by the sink’s reason.', [
+      'group',
+      'reason',
+    ]),
+    unsendable: counter(
+      'unsendable_total',
+      'Dead records that were stored apart since their dead letter was refused, by the sink’s reason.',
+      ['group', 'reason'],
+    ),
     abandoned: counter('abandoned_records_total', 'Records given up before they were settled: the next owner reads them again.', ['group']),
     batches: counter('batches_closed_total', 'Batches handed to the sink, by what closed them; one handed over again counts again.', [
       'group',
@@ -145,6 +154,12 @@ function observer(counters: Counters, group: string): (event: RuntimeEvent) => v
         return;
       case 'skipped':
         counters.skipped.inc({ group, reason: reasonLabel(event.reason) }, event.records);
+        return;
+      case 'dead-lettered':
+        counters.deadLetters.inc({ group, reason: reasonLabel(event.reason) }, event.records);
+        return;
+      case 'unsendable':
+        counters.unsendable.inc({ group, reason: reasonLabel(event.reason) });
         return;
       case 'rebalanced':
         counters.rebalances.inc({ group, how: event.how });
