@@ -72,6 +72,26 @@ Fields are only added, and only as optional ones. A field is never removed, rena
 `;
 }
 
+const deadLetterHeaders: readonly (readonly string[])[] = [
+  ['`dlq.reason`', 'A short fixed word: which rule the record broke.'],
+  ['`dlq.detail`', 'What is known besides, at most 1 KiB.'],
+  [
+    '`dlq.source.topic`, `.incarnation`, `.partition`, `.offset`, `.timestamp`',
+    'Where the record stood at first; the time is the broker’s, in ms.',
+  ],
+  ['`dlq.via.…`', 'The same five of where it came from last: a side topic, else the same again.'],
+  ['`dlq.group`', 'Who could not take it.'],
+  ['`dlq.attempts`', 'How many times it was tried since it was read.'],
+  ['`dlq.replays`', 'How many times it was brought back from the dead letters.'],
+  ['`dlq.failed_at`', 'When, in RFC 3339.'],
+  ['`origin.topic`, `.incarnation`, `.partition`, `.offset`, `.timestamp`', 'As `dlq.source.…`: on every side topic.'],
+  ['`origin.empty`', '`key`, `value` or `key,value`: what is null here was empty.'],
+  [
+    '`origin.headers`',
+    'Base64 of a JSON list of `[place, name, base64 or null]`: original headers that could not be carried, with their place in the list.',
+  ],
+];
+
 /** The page `docs/reference/topics.md`. */
 export function topicsPage(): string {
   const common = ['max.message.bytes', 'min.insync.replicas', 'unclean.leader.election.enable'];
@@ -106,6 +126,16 @@ ${table(['topic', 'state', 'what it holds', 'partitions', 'key', 'settings'], to
 On every topic: replication factor 3, min.insync.replicas=2, unclean.leader.election.enable=false, max.message.bytes=2097152 where the table does not say more. With the local profile (one broker) it is replication factor 1 and min.insync.replicas=1: nothing is kept twice there.
 
 The partitions of a keyed topic are never raised: that would break the order per key for ever.
+
+A side topic (\`<topic>.<group>.dlq\` and its like) must keep its records longer than its source really does in the cluster; \`plan\`, \`apply\` and each service at its start say so when it does not.
+
+## Dead letters
+
+A record that a group could not take lies in \`<topic>.<group>.dlq\`, in the partition of its number, with its original key, value and headers and these on top. \`tailrace dlq ls\` and \`tailrace dlq show\` read them.
+
+${table(['header', 'what it says'], deadLetterHeaders)}
+
+What this client can not carry as it is (an empty key or value, a header with a null value or a NUL in its name, a header with a name of ours) travels in \`origin.empty\` and \`origin.headers\`, and \`dlq show\` gives it back. So in another tool a null key or value is an empty one where \`origin.empty\` names it.
 
 ${table(['group', 'state', 'what it does', 'allowed delay', 'when Kafka lost records', 'retry', 'protocol', 'starts at'], rows)}
 `;
