@@ -25,6 +25,7 @@ export { partitionKey } from './records.ts';
 export { type Backoff, backoffMs, DEFAULT_BACKOFF } from './recover/backoff.ts';
 export { type DeadLetter, deadLetterRecord, readDeadLetter } from './recover/dead-letter.ts';
 export { BUDGET_RULE, type BudgetRule } from './recover/dead-letter-budget.ts';
+export { type LogRange, readRanges } from './recover/read-ranges.ts';
 export { decodeSideRecord, encodeSideRecord, type RecordParts, type SideRecord } from './recover/side-record.ts';
 export { untilReached, type WaitingRoom } from './recover/until-reached.ts';
 export type { KafkaSettings } from './settings.ts';
