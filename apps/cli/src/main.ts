@@ -3,6 +3,7 @@ import { type ClusterAdmin, connectAdmin, reasonsOf } from '@tailrace/kafka-kit'
 import { ConfigError } from '@tailrace/service';
 import { Command, CommanderError, Option } from 'commander';
 import { commandPlace, kafkaSettings, ownVersion, type Place, requireLakeSettings, topicProfile } from './config.ts';
+import { addDlqVerbs } from './dlq-program.ts';
 import { lagCommand } from './group.ts';
 import { createOutput, EXIT, type Output } from './output.ts';
 import { applyCommand, planCommand } from './topics.ts';
@@ -47,7 +48,7 @@ function buildProgram(behindDashes: readonly string[], done: (code: number) => v
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
     .showHelpAfterError(
-      `(commands of tailrace: topics, group, ${appNouns.map(({ noun: name }) => name).join(', ')}; tailrace --help tells more)`,
+      `(commands of tailrace: topics, group, dlq, ${appNouns.map(({ noun: name }) => name).join(', ')}; tailrace --help tells more)`,
     );
   // The program's options count before and behind noun and verb alike.
   const common = (): CommonOptions => program.opts<CommonOptions>();
@@ -105,6 +106,9 @@ function buildProgram(behindDashes: readonly string[], done: (code: number) => v
       return withAdmin((admin, output) => lagCommand(admin, options.group, output));
     });
 
+  const dlq = noun(program, 'dlq', 'Look at dead letters: records that a group could not take.');
+  addDlqVerbs(dlq, { place, withAdmin, noOtherWords: (command, option) => noOtherWords(command, behindDashes, option) });
+
   for (const { noun: name, app, verbs, about } of appNouns) {
     program
       .command(name)
@@ -128,7 +132,7 @@ function buildProgram(behindDashes: readonly string[], done: (code: number) => v
         done(await runApp(app, [name, ...told, ...behindDashes], from.environment));
       });
   }
-  for (const each of [topics, group]) {
+  for (const each of [topics, group, dlq]) {
     each.showHelpAfterError(
       listed(
         `tailrace ${each.name()}`,
