@@ -131,7 +131,7 @@ A side topic (\`<topic>.<group>.dlq\` and its like) must keep its records longer
 
 ## Dead letters
 
-A record that a group could not take lies in \`<topic>.<group>.dlq\`, in the partition of its number, with its original key, value and headers and these on top. \`tailrace dlq ls\` and \`tailrace dlq show\` read them.
+A record that a group could not take lies in \`<topic>.<group>.dlq\`, in the partition of its number, with its original key, value and headers and these on top. \`tailrace dlq ls\` and \`tailrace dlq show\` read them. One that the topic refuses (too large even there) is stored in the lake’s bucket as JSON with all of this, under \`<prefix>/_unsendable/<group>/<topic>~<incarnation>/<partition>/<offset, 20 digits>.json\`.
 
 ${table(['header', 'what it says'], deadLetterHeaders)}
 

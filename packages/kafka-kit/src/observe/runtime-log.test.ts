@@ -22,6 +22,14 @@ it.each<[RuntimeEvent, string | undefined]>([
     'warn: drained before a stop in 6.0 s: 2 records left for the next owner; the sink did not end in time for events, partition 3 (2 records from offset 7 on; away)',
   ],
   [{ kind: 'lane-opened', lane, startAt: 7 }, 'info: reads events, partition 3 from offset 7'],
+  [
+    { kind: 'dead-lettered', lane, reason: 'not-json', records: 2 },
+    'warn: 2 records of events, partition 3 went to the dead letters: not-json',
+  ],
+  [
+    { kind: 'unsendable', lane, offset: 7, reason: 'not-json', why: 'too large' },
+    'error: the record at events, partition 3, offset 7 is dead (not-json), and was stored apart since its dead letter was refused: too large',
+  ],
   [{ kind: 'lane-halted', lane, why: { kind: 'dead', offset: 1, reason: 'r', sentence: 'It is bad.' } }, 'error: stands still: It is bad.'],
   [
     { kind: 'lane-reopened', lane, cause, abandonedRecords: 1 },

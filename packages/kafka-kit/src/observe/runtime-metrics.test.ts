@@ -99,6 +99,17 @@ it('two groups share one registry', async () => {
   expect(() => runtimeMetrics(registry)).toThrow(/already been registered/);
 });
 
+it('dead letters are counted by reason, and so are those that were stored apart', async () => {
+  const registry = new Registry();
+  const observe = runtimeMetrics(registry).observer('g');
+  const lane = { topic: 't', partition: 0 };
+  observe({ kind: 'dead-lettered', lane, reason: 'not-json', records: 3 });
+  observe({ kind: 'dead-lettered', lane, reason: 'not-utf8', records: 1 });
+  observe({ kind: 'unsendable', lane, offset: 5, reason: 'not-json', why: 'too large' });
+  expect(await values(registry, 'dead_letters_total')).toEqual({ 'g not-json': 3, 'g not-utf8': 1 });
+  expect(await values(registry, 'unsendable_total')).toEqual({ 'g not-json': 1 });
+});
+
 it('reasons that a sink makes up from data do not become a series each', async () => {
   const registry = new Registry();
   const observe = runtimeMetrics(registry).observer('g');
