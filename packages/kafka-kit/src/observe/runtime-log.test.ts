@@ -87,3 +87,16 @@ it('writes to the logger’s methods, and the same fault of the client again and
     'warn the Kafka client reports: all brokers are down',
   ]);
 });
+
+it('dead letters are told when the sum of their reason doubles: a bad service must not fill the log', () => {
+  const lines: string[] = [];
+  const write = (_: object, message: string) => void lines.push(message);
+  const observe = runtimeLog({ debug: write, info: write, warn: write, error: write });
+  for (let i = 0; i < 1000; i += 1) observe({ kind: 'dead-lettered', lane, reason: 'not-json', records: 3 });
+  observe({ kind: 'dead-lettered', lane, reason: 'not-utf8', records: 1 });
+  expect(lines).toHaveLength(12);
+  expect(lines.at(-1)).toBe('1 record of events, partition 3 went to the dead letters: not-utf8');
+  // Nor may reasons that a sink makes up from data.
+  for (let i = 0; i < 10_000; i += 1) observe({ kind: 'dead-lettered', lane, reason: `reason ${i}`, records: 1 });
+  expect(lines.length).toBeLessThan(80);
+});
