@@ -105,9 +105,8 @@ export class Dispatcher {
   #bury(lane: LaneState, batch: RecordBatch, dead: readonly DeadRecord[]): 'none' | 'begun' | 'bytes-gone' | HaltReason {
     const [first] = dead;
     if (first === undefined) return 'none';
-    // A lane that has stopped already, or is given back, keeps them unsettled.
-    const stopped = lane.phase.kind === 'halted' && (lane.phase.why.kind === 'dead' || lane.phase.why.kind === 'budget');
-    if (stopped) return 'none';
+    // A lane that has stopped for this already buries no more.
+    if (lane.phase.kind === 'halted' && lane.phase.why.kind === 'budget') return 'none';
     const offset = batch.offset(first.index);
     if (this.#deadLetters === undefined) {
       // Without a place for dead letters a bad record stops its lane, by name, instead of being passed over.
