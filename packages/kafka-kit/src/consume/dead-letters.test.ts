@@ -132,7 +132,10 @@ it('what is refused even as a dead letter is stored apart, and settled only then
   rig.appendDifferent(10);
   await rig.clock.advance(10_000);
   expect([rig.committed(), rig.stored.length, rig.buried().length]).toEqual([4, 0, 1]);
-  expect(rig.lane(member).outage).toMatchObject({ why: 'dead-letter', reason: 'the bucket is away' });
+  expect(rig.lane(member).outage).toMatchObject({
+    why: 'dead-letter',
+    reason: 'a dead record that was refused can not be stored apart: the bucket is away',
+  });
   rig.storeFault = undefined;
   await rig.until(() => rig.committed() === 10, 'all is committed');
   expect(rig.stored).toEqual([{ letter: expect.objectContaining({ reason: 'not-json', attempts: 1 }), why: 'too large' }]);

@@ -67,7 +67,7 @@ export class DeadLetters {
     this.#ended = ended;
   }
 
-  /** Counts records that went well against the lane's budget. */
+  /** Counts the records of a batch that all went well. */
   well(lane: LaneState, records: number): void {
     if (this.#port.budget !== undefined) this.#budgetOf(lane).add(undefined, records);
   }
@@ -75,13 +75,8 @@ export class DeadLetters {
   /** Takes the dead records of a batch, which has not left `inFlight`. Undefined when it did; else why the lane must stop instead. */
   take(lane: LaneState, batch: RecordBatch, dead: readonly DeadRecord[]): BudgetVerdict | undefined {
     const letters = dead.map((each) => this.#letter(batch, each));
-    const { budget } = this.#port;
-    if (budget !== undefined) {
-      const counted = this.#budgetOf(lane);
-      for (const letter of letters) counted.add(budget.keyOf(letter), 1);
-      const verdict = counted.verdict();
-      if (verdict !== undefined) return verdict;
-    }
+    const verdict = this.#count(lane, batch, dead, letters);
+    if (verdict !== undefined) return verdict;
     const burial: Burial = { batch, left: letters, sending: false };
     const burials = this.#burials.get(lane) ?? new Set();
     this.#burials.set(lane, burials.add(burial));
@@ -113,6 +108,24 @@ export class DeadLetters {
     return `Group ${this.#context.options.group} stopped this partition: ${what}, which looks like a fault of its own. Put it right and restart it: it reads on from offset ${lane.ledger.nextToRead}; ${this.#port.budget?.wayOut ?? ''}.`;
   }
 
+  /** In their order, since a batch may be longer than what a budget looks at: its good records behind its dead ones would hide them, or the reverse. */
+  #count(lane: LaneState, batch: RecordBatch, dead: readonly DeadRecord[], letters: readonly DeadLetter[]): BudgetVerdict | undefined {
+    const { budget } = this.#port;
+    if (budget === undefined) return undefined;
+    const counted = this.#budgetOf(lane);
+    let next = 0;
+    for (const [i, letter] of letters.entries()) {
+      const index = dead[i]?.index ?? next;
+      counted.add(undefined, index - next);
+      counted.add(budget.keyOf(letter), 1);
+      next = index + 1;
+      const verdict = counted.verdict();
+      if (verdict !== undefined) return verdict;
+    }
+    counted.add(undefined, batch.length - next);
+    return undefined;
+  }
+
   #send(lane: LaneState, burial: Burial): void {
     burial.sending = true;
     // An async wrapper, so that a port that throws at once is an outage like any other.
@@ -138,7 +151,8 @@ export class DeadLetters {
           await this.#port.unsendable(letter, fate.reason);
           unsendable.push({ letter, why: fate.reason });
         } catch (cause) {
-          fault = cause;
+          // Named, and an outage whatever it is: nothing else can settle this record.
+          fault = new Error(`a dead record that was refused can not be stored apart: ${reasonsOf(cause)}`, { cause });
           left.push(letter);
         }
       } else {

@@ -157,7 +157,7 @@ export class Dispatcher {
       observe({ kind: 'skipped', lane: lane.tp, reason, records });
     }
     observe({ kind: 'settled', lane: lane.tp, stored, skipped: skippedRecords, retried: retry.length, dead: dead.length });
-    this.#deadLetters?.well(lane, stored + skippedRecords);
+    if (dead.length === 0) this.#deadLetters?.well(lane, stored + skippedRecords);
     return { retry, dead };
   }
 

@@ -31,6 +31,8 @@ export class DeadLetterBudget {
   readonly #dead = new Map<string, number>();
   #records = 0;
   #well = 0;
+  /** The dead records, of each key no more than its budget. */
+  #counted = 0;
 
   constructor(rule: BudgetRule) {
     this.#rule = rule;
@@ -48,11 +50,8 @@ export class DeadLetterBudget {
 
   /** What is found when most keys fail; undefined when they do not. */
   verdict(): BudgetVerdict | undefined {
-    const { minKeys, minRecords, recordsPerKey } = this.#rule;
-    if (this.#dead.size < minKeys) return undefined;
-    let counted = 0;
-    for (const records of this.#dead.values()) counted += Math.min(records, recordsPerKey);
-    if (counted < minRecords || counted <= this.#well) return undefined;
+    const { minKeys, minRecords } = this.#rule;
+    if (this.#dead.size < minKeys || this.#counted < minRecords || this.#counted <= this.#well) return undefined;
     return {
       records: this.#records,
       dead: this.#records - this.#well,
@@ -75,7 +74,9 @@ export class DeadLetterBudget {
       this.#well += records;
       return;
     }
-    const now = (this.#dead.get(key) ?? 0) + records;
+    const before = this.#dead.get(key) ?? 0;
+    const now = before + records;
+    this.#counted += Math.min(now, this.#rule.recordsPerKey) - Math.min(before, this.#rule.recordsPerKey);
     if (now > 0) this.#dead.set(key, now);
     else this.#dead.delete(key);
   }
