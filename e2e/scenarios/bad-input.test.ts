@@ -92,7 +92,7 @@ const COMMANDS: readonly Attempt[] = [
   { words: ['--endpoints', join(folder, 'missing'), 'topics', 'plan'], says: /missing can not be read as an endpoints file/ },
   { words: ['--endpoints', folder, 'lake', 'audit'], says: /can not be read as an endpoints file/ },
   { words: ['--endpoints', file, 'group', 'lag'], says: /file holds no "environment"/ },
-  ...['topics', 'group', 'lake'].flatMap((noun) => [
+  ...['topics', 'group', 'dlq', 'lake'].flatMap((noun) => [
     { words: [noun], says: new RegExp(`Usage: tailrace ${noun}`) },
     { words: [noun, 'nonsense'], says: /unknown command 'nonsense'\n\(commands of tailrace/ },
   ]),
@@ -100,6 +100,8 @@ const COMMANDS: readonly Attempt[] = [
     ['topics', 'plan'],
     ['topics', 'apply'],
     ['group', 'lag'],
+    ['dlq', 'ls'],
+    ['dlq', 'show', '--at', '0/0'],
     ['lake', 'audit'],
     ['lake', 'query', 'SELECT 1'],
   ].flatMap((words) => [
@@ -110,6 +112,10 @@ const COMMANDS: readonly Attempt[] = [
   { words: ['topics', 'plan', '--profile', 'nonsense'], environment: KAFKA, says: /--profile.*nonsense.*local, cluster/ },
   { words: ['topics', 'apply', '--profile', 'nonsense'], environment: KAFKA, says: /--profile.*nonsense.*local, cluster/ },
   { words: ['group', 'lag', '--group'], environment: KAFKA, says: /--group.*argument missing/ },
+  { words: ['dlq', 'ls', '--from', 'yesterday'], environment: KAFKA, says: /--from.*yesterday.*Give a time with its zone/ },
+  { words: ['dlq', 'ls', '--source', 'a/b/c'], environment: KAFKA, says: /--source.*a\/b\/c.*Give a topic/ },
+  { words: ['dlq', 'ls', '--group', 'archiver'], environment: KAFKA, says: /No group archiver .* has dead letters/ },
+  { words: ['dlq', 'show'], environment: KAFKA, says: /Say which dead letter/ },
   { words: ['lake', 'query'], environment: LAKE, says: /missing required argument 'sql'/ },
 ];
 

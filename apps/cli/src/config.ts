@@ -6,6 +6,7 @@ import {
   type ConfigOf,
   kafkaVariables,
   loadConfig,
+  type S3Config,
   s3Variables,
   serviceVariables,
   type VariableTable,
@@ -38,6 +39,11 @@ export function kafkaSettings(place: Place): KafkaSettings {
 /** Looks whether the place says where the lake is. Throws ConfigError. */
 export function requireLakeSettings(place: Place): void {
   addresses(place, s3Variables);
+}
+
+/** Where the lake is, for who can do without: undefined when the place does not name its bucket. Throws ConfigError. */
+export function lakeSettings({ environment }: Place): S3Config | undefined {
+  return (environment[s3Variables.bucket.name] ?? '') === '' ? undefined : loadConfig(s3Variables, environment);
 }
 
 /** Reads a table; without an endpoints file a fault also says that there could be one. Throws ConfigError. */

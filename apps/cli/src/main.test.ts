@@ -47,6 +47,20 @@ describe('wrong use', () => {
     [['group', 'lag', 'indexer'], 'did you mean tailrace group lag --group indexer?'],
     [['group', 'lag', '--', 'indexer'], 'did you mean tailrace group lag --group indexer?'],
     [['topics', 'plan', 'local'], 'did you mean tailrace topics plan --profile local?'],
+    [['dlq'], 'ls'],
+    [['dlq', 'nonsense'], "unknown command 'nonsense'\n(commands of tailrace dlq: ls, show)"],
+    [['dlq', 'ls'], 'KAFKA_BOOTSTRAP_SERVERS is not set'],
+    [['dlq', 'ls', 'not-json'], 'did you mean tailrace dlq ls --reason not-json?'],
+    [['dlq', 'ls', '--from', '2026-03-01T09:00:00'], 'Give a time with its zone'],
+    [['dlq', 'ls', '--from', '2026-03-02T09:00:00Z', '--to', '2026-03-02T10:00:00+02:00'], '--from must be earlier than --to'],
+    [['dlq', 'ls', '--source', 'a/b'], 'Give a topic, topic/partition or topic/partition/offset.'],
+    [['dlq', 'ls', '--source', 'other'], 'There are no dead letters of other: name one of service-events.'],
+    [['dlq', 'ls', '--group', 'archiver'], 'No group archiver of this release has dead letters: name one of indexer.'],
+    [['dlq', 'show'], 'Say which dead letter: --at'],
+    [['dlq', 'show', '3/17'], 'did you mean tailrace dlq show --at 3/17?'],
+    [['dlq', 'show', '--at', '3'], 'Give partition/offset'],
+    [['dlq', 'show', '--source', 'service-events/3'], 'Give topic/partition/offset'],
+    [['dlq', 'show', '--at', '3/1', '--source', 'service-events/3/1'], 'cannot be used with'],
     [['topics', 'apply', 'local'], 'did you mean tailrace topics apply --profile local?'],
   ])('%j exits with 2 and one sentence', async (argv, sentence) => {
     expect(await main(argv)).toBe(2);
@@ -100,6 +114,7 @@ it('says its version', async () => {
 describe('servers that are gone', () => {
   it.each([
     [['group', 'lag'], 'Kafka does not answer at 127.0.0.1:1 (KAFKA_BOOTSTRAP_SERVERS'],
+    [['dlq', 'ls'], 'Kafka does not answer at 127.0.0.1:1 (KAFKA_BOOTSTRAP_SERVERS'],
     [['topics', 'plan'], 'Kafka does not answer at 127.0.0.1:1 (KAFKA_BOOTSTRAP_SERVERS'],
     [['lake', 'audit'], 'S3 does not answer at http://127.0.0.1:1 (AWS_ENDPOINT_URL_S3'],
     [['lake', 'query', 'SELECT 1'], 'S3 does not answer at http://127.0.0.1:1 (AWS_ENDPOINT_URL_S3'],

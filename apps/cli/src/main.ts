@@ -4,6 +4,7 @@ import { ConfigError } from '@tailrace/service';
 import { Command, CommanderError, Option } from 'commander';
 import { commandPlace, kafkaSettings, ownVersion, type Place, requireLakeSettings, topicProfile } from './config.ts';
 import { terminalConfirm } from './confirm.ts';
+import { addDlqVerbs } from './dlq-program.ts';
 import { lagCommand } from './group.ts';
 import { resetCommand, resetWriter } from './group-reset.ts';
 import { createOutput, EXIT, type Output } from './output.ts';
@@ -49,7 +50,7 @@ function buildProgram(behindDashes: readonly string[], done: (code: number) => v
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
     .showHelpAfterError(
-      `(commands of tailrace: topics, group, ${appNouns.map(({ noun: name }) => name).join(', ')}; tailrace --help tells more)`,
+      `(commands of tailrace: topics, group, dlq, ${appNouns.map(({ noun: name }) => name).join(', ')}; tailrace --help tells more)`,
     );
   // The program's options count before and behind noun and verb alike.
   const common = (): CommonOptions => program.opts<CommonOptions>();
@@ -125,6 +126,9 @@ function buildProgram(behindDashes: readonly string[], done: (code: number) => v
       return withAdmin((admin, output) => resetCommand({ ...ports, admin }, { ...options, ...flags }, output));
     });
 
+  const dlq = noun(program, 'dlq', 'Look at dead letters: records that a group could not take.');
+  addDlqVerbs(dlq, { place, withAdmin, noOtherWords: (command, option) => noOtherWords(command, behindDashes, option) });
+
   for (const { noun: name, app, verbs, about } of appNouns) {
     program
       .command(name)
@@ -148,7 +152,7 @@ function buildProgram(behindDashes: readonly string[], done: (code: number) => v
         done(await runApp(app, [name, ...told, ...behindDashes], from.environment));
       });
   }
-  for (const each of [topics, group]) {
+  for (const each of [topics, group, dlq]) {
     each.showHelpAfterError(
       listed(
         `tailrace ${each.name()}`,

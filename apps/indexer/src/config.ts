@@ -4,7 +4,9 @@ import {
   kafkaVariables,
   loadConfig,
   milliseconds,
+  onOff,
   opensearchVariables,
+  s3Variables,
   serviceVariables,
   type VariableTable,
   wholeNumber,
@@ -17,6 +19,8 @@ export const indexerVariables = {
   service: serviceVariables,
   kafka: kafkaVariables,
   opensearch: opensearchVariables,
+  /** For the bucket alone: a dead record that no topic takes is stored there. */
+  s3: s3Variables,
   shards: {
     name: 'INDEX_SHARDS',
     about: 'Primary shards of each daily index. Counts for indices that are made from now on.',
@@ -46,6 +50,13 @@ export const indexerVariables = {
     about: 'How long a record may wait for others before its bulk is sent.',
     format: milliseconds(10, 60_000),
     need: { default: '500' },
+  },
+  haltOnDeadLetters: {
+    name: 'INDEX_DEAD_LETTER_HALT',
+    about:
+      'Stop a partition when most of its latest records are dead, under many services at once: the sign of a fault of the indexer’s own. 0: they become dead letters all the same.',
+    format: onOff(),
+    need: { default: '1' },
   },
 } as const satisfies VariableTable;
 

@@ -1,3 +1,4 @@
+import { BUDGET_RULE } from '@tailrace/kafka-kit';
 import { configReference } from '@tailrace/service';
 import { type ItemMeaning, itemRows, type RequestMeaning, requestRows } from './bulk-outcomes.ts';
 import { indexerVariables } from './config.ts';
@@ -53,6 +54,17 @@ The event’s own fields, and the record’s: \`topic\`, \`incarnation\`, \`part
 | dead | \`no-value\`, \`not-utf8\`, \`not-json\`, \`not-an-object\` | The value is not one JSON object in UTF-8. It is not sent. |
 | dead | \`invalid-field\` | An index in order refused the document, and the event breaks its contract. |
 | dead | \`refused\` | An index in order refused even the typed fields, or no body that holds the record. |
+
+A dead record goes, with its bytes and the reason, to the topic \`service-events.indexer.dlq\` ([topics.md](topics.md)), and all others are indexed. It is passed once that is acknowledged; until then its partition waits. The indexer needs the right to write there, and to put objects under \`_unsendable/\` into the lake’s bucket, for a record that this topic refuses.
+
+## When a partition stops
+
+One bad service must not stop the others, and a fault of the indexer’s own must not bury everything. So dead records are counted per partition, by reason and service (which is looked for in broken values too), over the latest ${BUDGET_RULE.windowRecords} records. The partition stops, before the next dead record, when
+
+- at least ${BUDGET_RULE.minKeys} of these keys have dead records, and
+- the dead records, of each key no more than ${BUDGET_RULE.recordsPerKey}, are ${BUDGET_RULE.minRecords} or more and outnumber all records that went well.
+
+\`/readyz\`, the log and \`tailrace_consumer_halted\` say so, with the largest keys and their counts. Nothing of it is passed over. Put the fault right and restart the indexer: it reads on from there. If the records are bad indeed, restart it with \`INDEX_DEAD_LETTER_HALT=0\`.
 
 ## The index
 

@@ -15,9 +15,9 @@ const mark = `mark-${process.pid}-${Date.now()}`;
 let publisher: Publisher;
 
 beforeAll(async () => {
-  const specs = topicsFor('local').filter(({ name }) => name === SERVICE_EVENTS_TOPIC);
+  const specs = topicsFor('local').filter(({ state }) => state === 'active');
   const admin = await connectAdmin(kafka);
-  await admin.apply(planTopics(specs, await admin.readTopics([SERVICE_EVENTS_TOPIC])));
+  await admin.apply(planTopics(specs, await admin.readTopics(specs.map(({ name }) => name))));
   await admin.close();
   publisher = await connectPublisher(kafka, { producers: 1, maxInFlightBytes: 10_000_000, log: () => {} });
 });

@@ -14,9 +14,10 @@ import {
   systemClock,
   untilReached,
 } from '@tailrace/kafka-kit';
-import { type Check, runService } from '@tailrace/service';
+import { type Check, kafkaLog, runService } from '@tailrace/service';
 import { type IndexerConfig, readIndexerConfig } from './config.ts';
 import { DailyIndices } from './daily-indices.ts';
+import { connectDeadLetters, deadLetterTopic } from './dead-letters.ts';
 import { IncarnationGate } from './incarnation-gate.ts';
 import { IndexSink } from './index-sink.ts';
 import { watchIndices } from './index-watch.ts';
@@ -55,9 +56,19 @@ await runService({
       () => watchIndices(indices, { ...watch, onChange: (fault) => (fault === undefined ? log.info(INDEX_WELL) : log.error(fault)) }),
       (running) => running.stop(),
     );
-    const used = topicsFor(config.service.topicProfile).filter((topic) => topics.includes(topic.name));
+    const names = topics.flatMap((topic) => [topic, deadLetterTopic(topic, GROUP.name)]);
+    const used = topicsFor(config.service.topicProfile).filter((topic) => names.includes(topic.name));
     const check = () => checkTopics(kafka, used, config.service.contract, (sentence) => log.warn(sentence));
     await untilReached(service, 'Kafka', check, (fault) => fault instanceof ContractError);
+
+    const deadLetters = await start(
+      'dead letters',
+      () =>
+        untilReached(service, 'Kafka', () =>
+          connectDeadLetters(kafka, { group: GROUP.name, s3: config.s3, halt: config.haltOnDeadLetters, log: kafkaLog(log), signal }),
+        ),
+      (open, limitMs) => open.close(limitMs),
+    );
 
     const { fallbacks } = registerMetrics(metrics, INDEXER_METRICS, {});
     const figures = runtimeMetrics(metrics);
@@ -94,6 +105,7 @@ await runService({
         {
           broker,
           clock: systemClock,
+          deadLetters: deadLetters.port,
           observe: (event) => {
             for (const observe of observers) observe(event);
           },

@@ -72,6 +72,26 @@ Fields are only added, and only as optional ones. A field is never removed, rena
 `;
 }
 
+const deadLetterHeaders: readonly (readonly string[])[] = [
+  ['`dlq.reason`', 'A short fixed word: which rule the record broke.'],
+  ['`dlq.detail`', 'What is known besides, at most 1 KiB.'],
+  [
+    '`dlq.source.topic`, `.incarnation`, `.partition`, `.offset`, `.timestamp`',
+    'Where the record stood at first; the time is the broker’s, in ms.',
+  ],
+  ['`dlq.via.…`', 'The same five of where it came from last: a side topic, else the same again.'],
+  ['`dlq.group`', 'Who could not take it.'],
+  ['`dlq.attempts`', 'How many times it was tried since it was read.'],
+  ['`dlq.replays`', 'How many times it was brought back from the dead letters.'],
+  ['`dlq.failed_at`', 'When, in RFC 3339.'],
+  ['`origin.topic`, `.incarnation`, `.partition`, `.offset`, `.timestamp`', 'As `dlq.source.…`: on every side topic.'],
+  ['`origin.empty`', '`key`, `value` or `key,value`: what is null here was empty.'],
+  [
+    '`origin.headers`',
+    'Base64 of a JSON list of `[place, name, base64 or null]`: original headers that could not be carried, with their place in the list.',
+  ],
+];
+
 /** The page `docs/reference/topics.md`. */
 export function topicsPage(): string {
   const common = ['max.message.bytes', 'min.insync.replicas', 'unclean.leader.election.enable'];
@@ -113,6 +133,8 @@ On every topic: replication factor 3, min.insync.replicas=2, unclean.leader.elec
 
 The partitions of a keyed topic are never raised: that would break the order per key for ever.
 
+A side topic (\`<topic>.<group>.dlq\` and its like) must keep its records longer than its source really does in the cluster; \`plan\`, \`apply\` and each service at its start say so when it does not.
+
 ${table(['group', 'state', 'what it does', 'allowed delay', 'when Kafka lost records', 'position', 'retry', 'protocol', 'starts at'], rows)}
 
 ## When records are missing
@@ -135,6 +157,14 @@ npx tailrace group reset --group indexer --topic service-events --partition 3 --
 \`\`\`
 
 \`--to\` is \`earliest\`, \`latest\`, a time such as \`2026-01-31T12:00:00Z\`, or \`offset:123\`. It shows what would be read again and what would be passed over, and asks. A group that runs is refused, and so is one whose position is in the lake. A sink that writes under record ids, as the indexer does, doubles nothing when records are read again.
+
+## Dead letters
+
+A record that a group could not take lies in \`<topic>.<group>.dlq\`, in the partition of its number, with its original key, value and headers and these on top. \`tailrace dlq ls\` and \`tailrace dlq show\` read them. One that the topic refuses (too large even there) is stored in the lake’s bucket as JSON with all of this, under \`<prefix>/_unsendable/<group>/<topic>~<incarnation>/<partition>/<offset, 20 digits>.json\`.
+
+${table(['header', 'what it says'], deadLetterHeaders)}
+
+What this client can not carry as it is (an empty key or value, a header with a null value or a NUL in its name, a header with a name of ours) travels in \`origin.empty\` and \`origin.headers\`, and \`dlq show\` gives it back. So in another tool a null key or value is an empty one where \`origin.empty\` names it.
 `;
 }
 

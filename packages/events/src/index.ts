@@ -26,6 +26,7 @@ export { type Instant, isInstant, parseInstant } from './instant.ts';
 export { type Member, objectMembers, type Part, valueStartOf } from './json-parts.ts';
 export { serviceEventSchema } from './json-schema.ts';
 export { keyOf, murmur2, partitionForKey } from './keys.ts';
+export { likelyService } from './likely-service.ts';
 export { type Line, splitNdjson } from './ndjson.ts';
 export { type DuckDbType, type ParquetColumn, parquetColumns } from './parquet-columns.ts';
 export { formatRecordId, parseRecordId, type RecordIdParts } from './record-id.ts';

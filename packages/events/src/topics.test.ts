@@ -6,7 +6,7 @@ const topics = topicsFor('cluster');
 const retentionMs = (name: string) => Number(topics.find((topic) => topic.name === name)?.configs['retention.ms']);
 
 describe('declared topics', () => {
-  it('make only service-events now, as the design has it', () => {
+  it('make only service-events and the indexer’s dead letters now, as the design has it', () => {
     expect(topics.filter((topic) => topic.state === 'active')).toEqual([
       {
         name: 'service-events',
@@ -24,6 +24,23 @@ describe('declared topics', () => {
           'message.timestamp.type': 'LogAppendTime',
           'unclean.leader.election.enable': 'false',
           'max.message.bytes': '2097152',
+        },
+      },
+      {
+        name: 'service-events.indexer.dlq',
+        about: 'Records that indexer could not take, each with the reason.',
+        state: 'active',
+        key: 'as-source',
+        source: 'service-events',
+        partitions: 12,
+        replicationFactor: 3,
+        configs: {
+          'cleanup.policy': 'delete',
+          'retention.ms': '1209600000',
+          'min.insync.replicas': '2',
+          'message.timestamp.type': 'LogAppendTime',
+          'unclean.leader.election.enable': 'false',
+          'max.message.bytes': '2162688',
         },
       },
     ]);

@@ -23,6 +23,8 @@ export interface TopicDeclaration {
   readonly partitions: number;
   readonly replicationFactor: number;
   readonly configs: Readonly<Record<string, string>>;
+  /** Of a side topic: whose records it holds. It must keep them longer than this one does in the cluster. */
+  readonly source?: string;
 }
 
 /** `cluster`: three brokers or more. `local`: one broker, so nothing is kept twice. */
@@ -121,8 +123,10 @@ function sideTopics(group: GroupDeclaration): Row[] {
   return group.sideTopics.map((kind) => ({
     name: sideTopicName(SERVICE_EVENTS_TOPIC, group.name, kind),
     about: sideTopicAbout(group.name, kind),
-    state: 'planned',
+    // Retries and replays come with a later release; dead letters are written by every group that runs.
+    state: kind === 'dlq' ? group.state : 'planned',
     key: 'as-source',
+    source: SERVICE_EVENTS_TOPIC,
     partitions: PARTITIONS,
     configs: {
       ...deleted((kind === 'replay' ? 7 : 14) * DAY_MS),

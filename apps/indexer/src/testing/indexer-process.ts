@@ -3,19 +3,18 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { readListening } from '@tailrace/service';
-import { endpointsFromEnvironment } from '@tailrace/stack';
+import { endpointsFromEnvironment, environmentOf } from '@tailrace/stack';
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url));
 const running = new Set<ChildProcess>();
 
 /** The indexer as a process of its own, run from its sources. */
 export function runIndexer(environment: Readonly<Record<string, string>> = {}) {
-  const { kafkaBootstrapServers, opensearchUrl } = endpointsFromEnvironment();
+  const endpoints = endpointsFromEnvironment();
   const child = spawn(process.execPath, ['--conditions=tailrace-src', '--import', 'tsx', main], {
     env: {
       PATH: '/usr/bin:/bin',
-      KAFKA_BOOTSTRAP_SERVERS: kafkaBootstrapServers,
-      OPENSEARCH_URL: opensearchUrl,
+      ...environmentOf(endpoints),
       TAILRACE_TOPIC_PROFILE: 'local',
       INDEX_REPLICAS: '0',
       UV_THREADPOOL_SIZE: '16',

@@ -54,6 +54,27 @@ it('min.insync.replicas is never set apart from the replicas that it belongs to,
   expect(plan(insync('2'), [{ ...actual, ...insync('1') }])).toEqual(['set-config ~ events: min.insync.replicas is 1, must be 2']);
 });
 
+it('a side topic keeps its records longer than its source really does in the cluster', () => {
+  const side: TopicSpec = { ...spec, name: 'events.g.dlq', source: 'events', configs: { 'retention.ms': '7200000' } };
+  const planned = (retention: string | null | undefined): string[] =>
+    planTopics(
+      [side],
+      [
+        { ...actual, name: side.name, configs: { 'retention.ms': '7200000' } },
+        ...(retention === undefined ? [] : [{ ...actual, configs: retention === null ? undefined : { 'retention.ms': retention } }]),
+      ],
+    ).map(describeChange);
+  expect([planned(undefined), planned(null), planned('7199999')]).toEqual([[], [], []]);
+  for (const [retention, kept] of [
+    ['7200000', '2 hours'],
+    ['7200001', '7200001 ms'],
+    ['-1', 'ever'],
+  ] as const)
+    expect(planned(retention)).toEqual([
+      `! Topic events.g.dlq is declared to keep its records for 2 hours, and events keeps its own for ${kept} in this cluster; it must keep them longer than the topic that they come from: lower retention.ms of events, or declare a longer one for events.g.dlq.`,
+    ]);
+});
+
 it('replicas that the cluster has no brokers for name the local profile, for a topic that is there and for one that is not', () => {
   for (const is of [[{ ...actual, replicationFactor: 1 }], []]) {
     const [line] = planTopics([spec], is, 1).map(describeChange);

@@ -5,6 +5,8 @@ export interface TopicSpec {
   readonly partitions: number;
   readonly replicationFactor: number;
   readonly configs: Readonly<Record<string, string>>;
+  /** The topic whose records it holds apart (dead letters, say): it must keep them longer than that one does in the cluster. */
+  readonly source?: string;
 }
 
 /** A topic as the cluster has it. `configs` is undefined where they may not be read. */
@@ -15,6 +17,8 @@ export interface ActualTopic {
   readonly configs: Readonly<Record<string, string | null>> | undefined;
 }
 
+const DAY_MS = 86_400_000;
+const RETENTION = 'retention.ms';
 const MIN_INSYNC = 'min.insync.replicas';
 
 function counted(count: number, one: string): string {
@@ -34,7 +38,35 @@ export type TopicChange =
  */
 export function planTopics(specs: readonly TopicSpec[], actual: readonly ActualTopic[], brokers?: number): TopicChange[] {
   const byName = new Map(actual.map((topic) => [topic.name, topic]));
-  return specs.flatMap((spec) => planTopic(spec, byName.get(spec.name), brokers));
+  return specs.flatMap((spec) => [
+    ...planTopic(spec, byName.get(spec.name), brokers),
+    ...planRetention(spec, spec.source === undefined ? undefined : byName.get(spec.source)),
+  ]);
+}
+
+/** A record must not be gone from where it was put apart while its neighbours still stand: whoever mends the fault would find it nowhere. */
+function planRetention(spec: TopicSpec, source: ActualTopic | undefined): TopicChange[] {
+  const own = retentionMs(spec.configs);
+  const sources = retentionMs(source?.configs);
+  if (source === undefined || own === undefined || sources === undefined || own > sources) return [];
+  const kept = `Topic ${spec.name} is declared to keep its records for ${span(own)}, and ${source.name} keeps its own for ${span(sources)} in this cluster`;
+  const todo = `lower ${RETENTION} of ${source.name}, or declare a longer one for ${spec.name}`;
+  return [
+    { kind: 'refused', topic: spec.name, sentence: `${kept}; it must keep them longer than the topic that they come from: ${todo}.` },
+  ];
+}
+
+/** Infinity for ever (-1); undefined where it is not known. */
+function retentionMs(configs: Readonly<Record<string, string | null>> | undefined): number | undefined {
+  const text = configs?.[RETENTION];
+  if (text === undefined || text === null) return undefined;
+  return Number(text) < 0 ? Number.POSITIVE_INFINITY : Number(text);
+}
+
+function span(ms: number): string {
+  if (ms === Number.POSITIVE_INFINITY) return 'ever';
+  if (ms > 0 && ms % DAY_MS === 0) return counted(ms / DAY_MS, 'day');
+  return ms % 3_600_000 === 0 ? counted(ms / 3_600_000, 'hour') : `${ms} ms`;
 }
 
 function planTopic(spec: TopicSpec, actual: ActualTopic | undefined, brokers: number | undefined): TopicChange[] {

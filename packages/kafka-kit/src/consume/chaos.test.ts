@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { BrokerError } from '../broker/broker-consumer.ts';
-import { ChaosSink, ChaosStore } from '../testing/chaos-sink.ts';
+import { ChaosSink, ChaosStore, chaosDeadLetters } from '../testing/chaos-sink.ts';
 import { ManualClock } from '../testing/manual-clock.ts';
 import { MemoryCluster } from '../testing/memory-cluster.ts';
 import type { MemoryConsumer } from '../testing/memory-consumer.ts';
@@ -108,7 +108,12 @@ class Chaos {
         drain: { revokeMs: random.whole(100, 3000), stopMs: 5000 },
         start: 'earliest',
       },
-      { broker: consumer, clock: this.#clock, observe: () => {} },
+      {
+        broker: consumer,
+        clock: this.#clock,
+        observe: () => {},
+        deadLetters: chaosDeadLetters(this.#store, random, this.#clock, () => sink.healed),
+      },
     );
     this.#members.push({ runtime, consumer, sink });
     const started = runtime.start();

@@ -1,5 +1,7 @@
+import { reasonsOf } from '../observe/reasons.ts';
 import { type Gap, type Outcome, StandsStill } from './contract.ts';
-import type { GapNews, LaneState } from './lane.ts';
+import { DeadLetters, type DeadRecord } from './dead-letters.ts';
+import type { GapNews, HaltReason, LaneState } from './lane.ts';
 import type { LoopContext } from './loop-context.ts';
 import { RecordBatch } from './record-batch.ts';
 
@@ -8,7 +10,7 @@ const MAX_DETAIL_CHARACTERS = 500;
 /** What a sink's answer means for the records of its batch. */
 interface Settled {
   readonly retry: readonly { readonly index: number; readonly reason: string; readonly cause: unknown }[];
-  readonly dead: { readonly offset: number; readonly reason: string } | undefined;
+  readonly dead: readonly DeadRecord[];
 }
 
 /** Hands closed batches to the sink, in offset order per lane, and settles what it answers. */
@@ -16,16 +18,20 @@ export class Dispatcher {
   readonly #context: LoopContext;
   readonly #reopen: (lane: LaneState, cause: unknown) => void;
   readonly #passed: (lane: LaneState, gap: Gap) => void;
+  readonly #deadLetters: DeadLetters | undefined;
 
   /** `passed`: the sink knows of the gap, which has left the queue. */
   constructor(context: LoopContext, reopen: (lane: LaneState, cause: unknown) => void, passed: (lane: LaneState, gap: Gap) => void) {
     this.#context = context;
     this.#reopen = reopen;
     this.#passed = passed;
+    const port = context.deadLetters;
+    this.#deadLetters = port && new DeadLetters(context, port, (lane, batch) => this.#buried(lane, batch));
   }
 
   /** Hands over what may be handed over now. */
   dispatch(lane: LaneState, nowMs: number): void {
+    this.#deadLetters?.turn(lane, nowMs);
     if (lane.phase.kind === 'opening' || lane.phase.kind === 'draining' || lane.tellingGap) return;
     // One at a time while the sink is out, and none before its time: it is asked whether it works again, not flooded.
     if (lane.outage !== undefined && (nowMs < lane.outage.retryAtMs || lane.inFlight.size > 0)) return;
@@ -63,12 +69,15 @@ export class Dispatcher {
       this.#failed(lane, batch, new Error(`sink ${this.#context.options.sink.name} answered ${nonsense} for ${batch.length} records`));
       return;
     }
-    lane.inFlight.delete(batch);
     lane.owed.delete(batch);
-    if (!batch.released) lane.letGo(batch.heldBytes);
     const settled = this.#settle(lane, batch, outcomes);
+    const burial = this.#bury(lane, batch, settled.dead);
+    if (burial !== 'begun') {
+      lane.inFlight.delete(batch);
+      if (!batch.released) lane.letGo(batch.heldBytes);
+    }
     if (lane.phase.kind === 'draining') return;
-    const [first] = settled.retry;
+    const [first] = [...settled.retry, ...(burial === 'bytes-gone' ? settled.dead : [])];
     if (first !== undefined) {
       const cause = new Error(first.reason, { cause: first.cause });
       if (batch.released) {
@@ -81,22 +90,60 @@ export class Dispatcher {
       lane.owe(again);
       this.#context.outage(lane, 'retry', cause);
     }
-    if (settled.dead !== undefined) this.#haltAtDead(lane, settled.dead);
-    if (lane.owed.size === 0 && lane.outage?.why !== 'gap') this.#context.recovered(lane, 'outage');
+    if (typeof burial === 'object') {
+      // What stands before it and must be handed over again still is.
+      lane.dropQueue(batch.offset(settled.dead[0]?.index ?? 0), 'drain');
+      this.#context.halt(lane, burial);
+    }
+    this.#recover(lane);
+  }
+
+  /** Ends the outage when nothing of it is left: no batch that must be handed over again, no dead record that is not kept. */
+  #recover(lane: LaneState): void {
+    if (lane.owed.size === 0 && this.#deadLetters?.waits(lane) !== true && lane.outage?.why !== 'gap')
+      this.#context.recovered(lane, 'outage');
+  }
+
+  /** Sends dead records on their way: `begun` while the batch must stay in flight for them. Or says why the lane must stop before the first of them. */
+  #bury(lane: LaneState, batch: RecordBatch, dead: readonly DeadRecord[]): 'none' | 'begun' | 'bytes-gone' | HaltReason {
+    const [first] = dead;
+    if (first === undefined) return 'none';
+    // A lane that has stopped for this already buries no more.
+    if (lane.phase.kind === 'halted' && lane.phase.why.kind === 'budget') return 'none';
+    const offset = batch.offset(first.index);
+    if (this.#deadLetters === undefined) {
+      // Without a place for dead letters a bad record stops its lane, by name, instead of being passed over.
+      const where = `${lane.topic}, partition ${lane.partition}, offset ${offset}`;
+      const reason = detailed(first);
+      return {
+        kind: 'dead',
+        offset,
+        reason,
+        sentence: `Group ${this.#context.options.group} can not process the record at ${where}: ${reason}.`,
+      };
+    }
+    if (batch.released) return 'bytes-gone';
+    const verdict = this.#deadLetters.take(lane, batch, dead);
+    return verdict === undefined ? 'begun' : { kind: 'budget', sentence: this.#deadLetters.sentence(lane, verdict) };
+  }
+
+  /** The dead records of a batch are kept, or their lane is given back before they were. */
+  #buried(lane: LaneState, batch: RecordBatch): void {
+    lane.inFlight.delete(batch);
+    if (!batch.released) lane.letGo(batch.heldBytes);
+    if (lane.phase.kind !== 'draining') this.#recover(lane);
   }
 
   #settle(lane: LaneState, batch: RecordBatch, outcomes: readonly Outcome[]): Settled {
     const retry: { index: number; reason: string; cause: unknown }[] = [];
     const skipped = new Map<string, number>();
-    let firstDead: Settled['dead'];
-    let dead = 0;
+    const dead: DeadRecord[] = [];
     let stored = 0;
     outcomes.forEach((outcome, index) => {
       const offset = batch.offset(index);
       if (outcome.kind === 'retry') retry.push({ index, reason: outcome.reason, cause: outcome.cause });
       else if (outcome.kind === 'dead') {
-        firstDead ??= { offset, reason: detailed(outcome.reason, outcome.cause) };
-        dead += 1;
+        dead.push({ index, reason: outcome.reason, cause: outcome.cause });
       } else {
         lane.ledger.settle(offset);
         if (!batch.released) lane.settledMs = batch.timestampMs(index);
@@ -105,15 +152,16 @@ export class Dispatcher {
       }
     });
     if (batch.released) lane.settledMs = batch.firstTimestampMs;
-    if (retry.length + dead < batch.length) lane.reopenings = 0;
+    if (retry.length + dead.length < batch.length) lane.reopenings = 0;
     const { observe } = this.#context;
     let skippedRecords = 0;
     for (const [reason, records] of skipped) {
       skippedRecords += records;
       observe({ kind: 'skipped', lane: lane.tp, reason, records });
     }
-    observe({ kind: 'settled', lane: lane.tp, stored, skipped: skippedRecords, retried: retry.length, dead });
-    return { retry, dead: firstDead };
+    observe({ kind: 'settled', lane: lane.tp, stored, skipped: skippedRecords, retried: retry.length, dead: dead.length });
+    if (dead.length === 0) this.#deadLetters?.well(lane, stored + skippedRecords);
+    return { retry, dead };
   }
 
   #failed(lane: LaneState, batch: RecordBatch, cause: unknown): void {
@@ -132,15 +180,6 @@ export class Dispatcher {
     }
     lane.owe(batch.again());
     this.#context.outage(lane, 'sink', cause);
-  }
-
-  /** Dead letters come with their topics; until then a bad record stops its lane, by name, instead of being passed over. */
-  #haltAtDead(lane: LaneState, dead: { offset: number; reason: string }): void {
-    // What stands before it and must be handed over again still is.
-    lane.dropQueue(dead.offset, 'drain');
-    const where = `${lane.topic}, partition ${lane.partition}, offset ${dead.offset}`;
-    const sentence = `Group ${this.#context.options.group} can not process the record at ${where}: ${dead.reason}.`;
-    this.#context.halt(lane, { kind: 'dead', ...dead, sentence });
   }
 
   #tellGap(lane: LaneState, news: GapNews): void {
@@ -178,9 +217,9 @@ export class Dispatcher {
 }
 
 /** The sink's short word with what it knows besides, bounded: it goes into logs and into readiness. */
-function detailed(reason: string, cause: unknown): string {
+function detailed({ reason, cause }: DeadRecord): string {
   if (cause === undefined) return reason;
-  const detail = cause instanceof Error ? cause.message : String(cause);
+  const detail = reasonsOf(cause);
   return `${reason} (${detail.length > MAX_DETAIL_CHARACTERS ? `${detail.slice(0, MAX_DETAIL_CHARACTERS)}…` : detail})`;
 }
 

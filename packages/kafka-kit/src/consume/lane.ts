@@ -8,7 +8,8 @@ import { heldBytes, RecordBatch } from './record-batch.ts';
 export type HaltReason =
   | { readonly kind: 'sink'; readonly sentence: string }
   | { readonly kind: 'gap'; readonly gap: Gap; readonly sentence: string }
-  | { readonly kind: 'dead'; readonly offset: number; readonly reason: string; readonly sentence: string };
+  | { readonly kind: 'dead'; readonly offset: number; readonly reason: string; readonly sentence: string }
+  | { readonly kind: 'budget'; readonly sentence: string };
 
 /**
  * `opening`: position not known yet. `checking`: something unexpected was delivered and is being looked up. `ending`: its topic was
@@ -24,7 +25,7 @@ export type LanePhase =
 
 /** The sink or the broker does not do what is needed; tried again at `retryAtMs`, for as long as it takes. */
 export interface Outage {
-  readonly why: 'sink' | 'retry' | 'gap' | 'open';
+  readonly why: 'sink' | 'retry' | 'gap' | 'open' | 'dead-letter';
   readonly reason: string;
   readonly sinceMs: number;
   readonly attempts: number;
@@ -105,9 +106,12 @@ export class LaneState implements TopicPartition {
   #held = 0;
   readonly #limits: BatchLimits;
   readonly #totals: LaneTotals;
+  /** Whether its topic is declared as a side channel. */
+  readonly #side: boolean;
 
   /** `before`: the lane of the same ownership that this one replaces, after its sink gave back a batch that it had released. */
-  constructor(tp: TopicPartition, limits: BatchLimits, totals: LaneTotals, before?: LaneState) {
+  constructor(tp: TopicPartition, limits: BatchLimits, totals: LaneTotals, side: boolean, before?: LaneState) {
+    this.#side = side;
     this.reopenAt = before?.facts === undefined ? before?.reopenAt : before.ledger.nextToRead;
     this.#storedUpTo = before?.storedUpTo ?? -1;
     this.topic = tp.topic;
@@ -251,7 +255,7 @@ export class LaneState implements TopicPartition {
     return new Batcher(this.#limits, (records, why, bytes) => {
       const incarnation = this.facts?.incarnation ?? '';
       const source = { topic: this.topic, partition: this.partition, incarnation };
-      this.queue.push(new RecordBatch(records, source, why, (batch) => this.#release(batch), bytes));
+      this.queue.push(new RecordBatch(records, source, why, (batch) => this.#release(batch), bytes, { side: this.#side }));
     });
   }
 

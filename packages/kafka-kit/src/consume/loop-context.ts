@@ -4,6 +4,7 @@ import { partitionKey, type TopicPartition } from '../records.ts';
 import { backoffMs } from '../recover/backoff.ts';
 import type { Clock } from '../time/clock.ts';
 import { StandsStill } from './contract.ts';
+import type { DeadLetterPort } from './dead-letters.ts';
 import { type HaltReason, LaneState, type LaneTotals, type Outage, type TopicLife } from './lane.ts';
 import type { ConsumerOptions, RuntimePorts } from './options.ts';
 
@@ -13,6 +14,7 @@ export class LoopContext {
   readonly broker: BrokerConsumer;
   readonly clock: Clock;
   readonly observe: (event: RuntimeEvent) => void;
+  readonly deadLetters: DeadLetterPort | undefined;
   readonly lanes = new Map<string, LaneState>();
   readonly totals: LaneTotals = { usedBytes: 0, deliveredRecords: 0 };
   /** What was stored and not yet confirmed by the broker, by partition. */
@@ -31,6 +33,7 @@ export class LoopContext {
     this.broker = ports.broker;
     this.clock = ports.clock;
     this.observe = ports.observe;
+    this.deadLetters = ports.deadLetters;
   }
 
   /** Runs `change` in the next turn of the loop, and ends a wait for it. */
@@ -80,7 +83,7 @@ export class LoopContext {
   }
 
   addLane(tp: TopicPartition, before?: LaneState): LaneState {
-    const lane = new LaneState(tp, this.options.batch, this.totals, before);
+    const lane = new LaneState(tp, this.options.batch, this.totals, this.options.sideChannels?.includes(tp.topic) === true, before);
     this.lanes.set(partitionKey(tp), lane);
     return lane;
   }

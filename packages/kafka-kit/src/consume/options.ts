@@ -7,11 +7,14 @@ import type { StartPolicy } from '../recover/position.ts';
 import type { Clock } from '../time/clock.ts';
 import type { BatchLimits } from './batcher.ts';
 import type { Sink } from './contract.ts';
+import type { DeadLetterPort } from './dead-letters.ts';
 
 /** What a group's consumer is told. */
 export interface ConsumerOptions {
   readonly group: string;
   readonly topics: readonly string[];
+  /** Those of the topics that are side channels: only there `origin.*` headers say where a record stood at first. */
+  readonly sideChannels?: readonly string[];
   readonly sink: Sink;
   readonly batch: BatchLimits;
   /** Batches of one lane that may be in the sink at a time. 1 keeps the order of effects per key. */
@@ -31,6 +34,8 @@ export interface RuntimePorts {
   readonly broker: BrokerConsumer;
   readonly clock: Clock;
   readonly observe: (event: RuntimeEvent) => void;
+  /** Where records go that the sink calls dead. Without it the first one stops its lane, by name. */
+  readonly deadLetters?: DeadLetterPort;
 }
 
 /** What a stop achieved. `unsettled` is what will be read again by the next owner. */
@@ -71,6 +76,8 @@ export function leaveMs(stopMs: number): number {
 export function checkOptions(options: ConsumerOptions): void {
   const { batch, buffer, inFlightPerLane, topics } = options;
   if (topics.length === 0) throw new RangeError('a consumer needs at least one topic');
+  const stranger = options.sideChannels?.find((topic) => !topics.includes(topic));
+  if (stranger !== undefined) throw new RangeError(`${stranger} is named as a side channel and is none of the topics`);
   if (inFlightPerLane < 1) throw new RangeError('inFlightPerLane must be at least 1');
   if (batch.maxRecords < 1 || batch.maxBytes < 1) throw new RangeError('a batch holds at least one record and one byte');
   if (buffer.resumeAtBytes >= buffer.pauseAtBytes) throw new RangeError('resumeAtBytes must be below pauseAtBytes');

@@ -1,4 +1,6 @@
 import type { Coordinates, Headers, RawRecord, TopicPartition } from '../records.ts';
+import { replaysOf } from '../recover/dead-letter.ts';
+import { decodeSideRecord, type RecordParts, type SideRecord } from '../recover/side-record.ts';
 import type { Batch, CloseReason } from './contract.ts';
 
 /** What a record costs in memory besides its bytes: the client's object and two Buffers. */
@@ -33,6 +35,10 @@ export class RecordBatch implements Batch {
   #offsets: readonly number[] | undefined;
   /** Says whether the sink may give the bytes back: only while it has this batch. */
   readonly #letGo: (batch: RecordBatch) => boolean;
+  /** How many times it was handed over, this time included. */
+  readonly attempt: number;
+  /** On a side channel what its records were at first, decoded when asked for; undefined elsewhere: there `origin.*` headers count for nothing. */
+  readonly #sides: (SideRecord | 'none' | undefined)[] | undefined;
 
   constructor(
     records: readonly RawRecord[],
@@ -40,6 +46,7 @@ export class RecordBatch implements Batch {
     closedBy: CloseReason,
     letGo: (batch: RecordBatch) => boolean,
     held = records.reduce((sum, record) => sum + heldBytes(record), 0),
+    { side = false, attempt = 1 }: { readonly side?: boolean; readonly attempt?: number } = {},
   ) {
     const [first] = records;
     if (first === undefined) throw new RangeError('a batch holds at least one record');
@@ -52,6 +59,8 @@ export class RecordBatch implements Batch {
     this.heldBytes = held;
     this.bytes = held - records.length * RECORD_OVERHEAD_BYTES;
     this.#letGo = letGo;
+    this.attempt = attempt;
+    this.#sides = side ? new Array<undefined>(records.length).fill(undefined) : undefined;
   }
 
   get released(): boolean {
@@ -69,22 +78,29 @@ export class RecordBatch implements Batch {
   }
 
   key(i: number): Buffer | null {
-    return this.#at(i).key;
+    return this.#original(i).key;
   }
 
   value(i: number): Buffer | null {
-    return this.#at(i).value;
+    return this.#original(i).value;
   }
 
   headers(i: number): Headers {
-    return this.#at(i).headers;
+    return this.#original(i).headers;
   }
 
   origin(i: number): Coordinates {
+    const side = this.#side(i);
+    if (side !== undefined) return side.origin;
     const { offset, timestampMs } = this.#at(i);
     const { topic, incarnation, partition } = this.source;
     // Not by spread: that was measured at 0.9 us a record, and each sink asks for every record.
     return { topic, incarnation, partition, offset, timestampMs };
+  }
+
+  /** How many times the record was brought back from the dead letters. */
+  replays(i: number): number {
+    return replaysOf(this.#side(i)?.notes ?? []);
   }
 
   release(): void {
@@ -93,6 +109,7 @@ export class RecordBatch implements Batch {
     const last = records.at(-1)?.offset ?? this.firstOffset;
     if (last - this.firstOffset + 1 !== records.length) this.#offsets = records.map(({ offset }) => offset);
     this.#records = undefined;
+    this.#sides?.fill(undefined);
   }
 
   /** A new batch of the records at `indices`, to be handed over again: what a sink still does with this one does not touch it. */
@@ -102,12 +119,26 @@ export class RecordBatch implements Batch {
       this.source,
       this.closedBy,
       this.#letGo,
+      undefined,
+      { side: this.#sides !== undefined, attempt: this.attempt + 1 },
     );
   }
 
   /** A new batch of the same records. */
   again(): RecordBatch {
     return this.pick(Array.from({ length: this.length }, (_, i) => i));
+  }
+
+  #original(i: number): RecordParts {
+    return this.#side(i) ?? this.#at(i);
+  }
+
+  /** A record without sound `origin.*` headers on a side channel is its own origin: its id names the side channel, and meets no other. */
+  #side(i: number): SideRecord | undefined {
+    if (this.#sides === undefined) return undefined;
+    const side = this.#sides[i] ?? decodeSideRecord(this.#at(i)) ?? 'none';
+    this.#sides[i] = side;
+    return side === 'none' ? undefined : side;
   }
 
   #at(i: number): RawRecord {

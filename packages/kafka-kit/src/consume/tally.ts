@@ -17,6 +17,8 @@ export class Tally {
     if (event.kind === 'drained' || event.kind === 'lane-reopened') this.abandoned += event.abandonedRecords;
     if (event.kind === 'drained') this.stuck = event.stuck;
     else if (event.kind === 'settled') this.settled += event.stored + event.skipped;
+    else if (event.kind === 'dead-lettered') this.settled += event.records;
+    else if (event.kind === 'unsendable') this.settled += 1;
     this.#observe(event);
   }
 }

@@ -29,6 +29,10 @@ export type RuntimeEvent =
       readonly dead: number;
     }
   | { readonly kind: 'skipped'; readonly lane: TopicPartition; readonly reason: string; readonly records: number }
+  /** Kept in the dead-letter topic, and thereby settled. */
+  | { readonly kind: 'dead-lettered'; readonly lane: TopicPartition; readonly reason: string; readonly records: number }
+  /** Dead, and kept elsewhere since its dead letter was refused. `why`: by whom and for what. */
+  | { readonly kind: 'unsendable'; readonly lane: TopicPartition; readonly offset: number; readonly reason: string; readonly why: string }
   | { readonly kind: 'outage'; readonly lane: TopicPartition; readonly attempts: number; readonly cause: unknown }
   | {
       readonly kind: 'stalled';

@@ -22,6 +22,14 @@ it.each<[RuntimeEvent, string | undefined]>([
     'warn: drained before a stop in 6.0 s: 2 records left for the next owner; the sink did not end in time for events, partition 3 (2 records from offset 7 on; away)',
   ],
   [{ kind: 'lane-opened', lane, startAt: 7 }, 'info: reads events, partition 3 from offset 7'],
+  [
+    { kind: 'dead-lettered', lane, reason: 'not-json', records: 2 },
+    'warn: 2 records of events, partition 3 went to the dead letters: not-json',
+  ],
+  [
+    { kind: 'unsendable', lane, offset: 7, reason: 'not-json', why: 'too large' },
+    'error: the record at events, partition 3, offset 7 is dead (not-json), and was stored apart since its dead letter was refused: too large',
+  ],
   [{ kind: 'lane-halted', lane, why: { kind: 'dead', offset: 1, reason: 'r', sentence: 'It is bad.' } }, 'error: stands still: It is bad.'],
   [
     { kind: 'lane-reopened', lane, cause, abandonedRecords: 1 },
@@ -81,4 +89,17 @@ it('writes to the logger’s methods, and the same fault of the client again and
     'warn the Kafka client reports: another',
     'warn the Kafka client reports: all brokers are down',
   ]);
+});
+
+it('dead letters are told when the sum of their reason doubles: a bad service must not fill the log', () => {
+  const lines: string[] = [];
+  const write = (_: object, message: string) => void lines.push(message);
+  const observe = runtimeLog({ debug: write, info: write, warn: write, error: write });
+  for (let i = 0; i < 1000; i += 1) observe({ kind: 'dead-lettered', lane, reason: 'not-json', records: 3 });
+  observe({ kind: 'dead-lettered', lane, reason: 'not-utf8', records: 1 });
+  expect(lines).toHaveLength(12);
+  expect(lines.at(-1)).toBe('1 record of events, partition 3 went to the dead letters: not-utf8');
+  // Nor may reasons that a sink makes up from data.
+  for (let i = 0; i < 10_000; i += 1) observe({ kind: 'dead-lettered', lane, reason: `reason ${i}`, records: 1 });
+  expect(lines.length).toBeLessThan(80);
 });

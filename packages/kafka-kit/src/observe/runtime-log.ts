@@ -15,10 +15,14 @@ export type RuntimeLogger = { readonly [level in RuntimeLogLine['level']]: (fiel
 /** By syslog's severities, 0 the gravest. */
 const LEVELS: readonly RuntimeLogLine['level'][] = ['error', 'error', 'error', 'error', 'warn', 'info', 'info', 'debug'];
 
+/** Sinks name reasons; one that makes them up from data must not fill the memory. */
+const MAX_REASONS = 50;
+
 /** What to give a runtime as `observe`, alone or beside the metrics: writes what people want to read, and leaves the rest to the metrics. */
 export function runtimeLog(logger: RuntimeLogger): (event: RuntimeEvent) => void {
   let last = '';
   let times = 0;
+  const buried = new Map<string, number>();
   return (event) => {
     const line = runtimeLogLine(event);
     if (line === undefined) return;
@@ -27,6 +31,13 @@ export function runtimeLog(logger: RuntimeLogger): (event: RuntimeEvent) => void
       times = line.message === last ? times + 1 : 1;
       last = line.message;
       if (!isPowerOfTwo(times)) return;
+    }
+    if (event.kind === 'dead-lettered') {
+      // A bad service may have a batch of them several times a second: told when the sum of its reason doubles.
+      const reason = buried.has(event.reason) || buried.size < MAX_REASONS ? event.reason : 'other';
+      const before = buried.get(reason) ?? 0;
+      buried.set(reason, before + event.records);
+      if (before > 0 && Math.floor(Math.log2(before)) === Math.floor(Math.log2(before + event.records))) return;
     }
     logger[line.level](line.fields, line.message);
   };
@@ -41,6 +52,19 @@ export function runtimeLogLine(event: RuntimeEvent): RuntimeLogLine | undefined 
       return undefined;
     case 'skipped':
       return line('debug', `${event.records} ${records(event.records)} skipped: ${event.reason}`, { ...event.lane, reason: event.reason });
+    case 'dead-lettered': {
+      const { lane, reason, records: count } = event;
+      return line('warn', `${count} ${records(count)} of ${name(lane)} went to the dead letters: ${reason}`, {
+        ...lane,
+        reason,
+        records: count,
+      });
+    }
+    case 'unsendable': {
+      const { lane, offset, reason, why } = event;
+      const message = `the record at ${name(lane)}, offset ${offset} is dead (${reason}), and was stored apart since its dead letter was refused: ${why}`;
+      return line('error', message, { ...lane, offset, reason, why });
+    }
     case 'rebalanced':
       return rebalanced(event);
     case 'drained':

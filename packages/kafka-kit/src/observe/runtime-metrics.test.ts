@@ -108,6 +108,17 @@ it('two groups share one registry', async () => {
   expect(() => runtimeMetrics(registry)).toThrow(/already been registered/);
 });
 
+it('dead letters are counted by reason, and so are those that were stored apart', async () => {
+  const registry = new Registry();
+  const observe = runtimeMetrics(registry).observer('g');
+  const lane = { topic: 't', partition: 0 };
+  observe({ kind: 'dead-lettered', lane, reason: 'not-json', records: 3 });
+  observe({ kind: 'dead-lettered', lane, reason: 'not-utf8', records: 1 });
+  observe({ kind: 'unsendable', lane, offset: 5, reason: 'not-json', why: 'too large' });
+  expect(await values(registry, 'dead_letter_records_total')).toEqual({ 'g not-json': 3, 'g not-utf8': 1 });
+  expect(await values(registry, 'unsendable_records_total')).toEqual({ 'g not-json': 1 });
+});
+
 it('reasons that a sink makes up from data do not become a series each', async () => {
   const registry = new Registry();
   const observe = runtimeMetrics(registry).observer('g');
@@ -150,6 +161,9 @@ it('every row of the table is fed, and only with the labels and values that the 
     { kind: 'lane-halted', lane, why: { kind: 'gap', gap: { kind: 'expired', from: 0, to: 9 }, sentence: '' } },
     { kind: 'lane-halted', lane, why: { kind: 'dead', offset: 0, reason: '', sentence: '' } },
     { kind: 'lane-halted', lane, why: { kind: 'sink', sentence: '' } },
+    { kind: 'lane-halted', lane, why: { kind: 'budget', sentence: '' } },
+    { kind: 'dead-lettered', lane, reason: 'r', records: 1 },
+    { kind: 'unsendable', lane, offset: 0, reason: 'r', why: 'w' },
     ...(['records', 'bytes', 'age', 'gap', 'drain'] as const).map(
       (closedBy): RuntimeEvent => ({ kind: 'handed-over', lane, records: 1, closedBy }),
     ),
@@ -189,6 +203,7 @@ it('gaps are counted by kind and by what was done, with their offsets, and parti
   });
   expect(await values(registry, 'halted_partitions')).toEqual({
     [`${GROUP} expired`]: 0,
+    [`${GROUP} budget`]: 0,
     [`${GROUP} truncated`]: 1,
     [`${GROUP} recreated`]: 0,
     [`${GROUP} dead`]: 0,

@@ -5,7 +5,8 @@ import { type Clock, systemClock } from '../time/clock.ts';
 import { type Registered, registerMetrics, type SetGauge, startAtZero } from './metric-table.ts';
 import type { Pace } from './pace.ts';
 import type { RuntimeEvent } from './runtime-events.ts';
-import { HALT_CAUSES, MAX_SKIP_REASONS, RUNTIME_METRICS } from './runtime-metric-table.ts';
+import { HALT_CAUSES } from './runtime-gauges.ts';
+import { MAX_SKIP_REASONS, RUNTIME_METRICS } from './runtime-metric-table.ts';
 
 /** The figures of every runtime of a process, in one registry. Labels say `partition`: what the code calls a lane. */
 export interface RuntimeMetrics {
@@ -114,6 +115,12 @@ function observer(counters: Counters, group: string): (event: RuntimeEvent) => v
         return;
       case 'skipped':
         counters.skipped.inc({ group, reason: reasonLabel(event.reason) }, event.records);
+        return;
+      case 'dead-lettered':
+        counters.deadLetters.inc({ group, reason: reasonLabel(event.reason) }, event.records);
+        return;
+      case 'unsendable':
+        counters.unsendable.inc({ group, reason: reasonLabel(event.reason) });
         return;
       case 'rebalanced':
         counters.rebalances.inc({ group, reason: event.how });

@@ -1,4 +1,6 @@
 import { type Batch, type Outcome, type Sink, STORED } from '../consume/contract.ts';
+import type { DeadLetterPort } from '../consume/dead-letters.ts';
+import type { Published } from '../publish/contract.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Random } from './random.ts';
 
@@ -15,12 +17,41 @@ const NOTICED_MS = 200;
 /** A store that many sinks write to, and what must hold of it. Everything that is wrong goes into `faults`. */
 export class ChaosStore {
   readonly stored = new Set<string>();
-  /** Records for which a sink has answered `stored` or `skipped`. */
+  /** Records for which a sink has answered `stored` or `skipped`, or whose dead letter is kept. */
   readonly settled = new Set<string>();
   readonly faults: string[] = [];
 }
 
-/** A sink that stores, fails, stalls, retries and answers nonsense at random, and checks the order in which it is called. */
+/** Takes dead letters as the chaos sink takes records: fails, refuses and stalls at random. What it has acknowledged is stored and settled. */
+export function chaosDeadLetters(store: ChaosStore, random: Random, clock: Clock, healed: () => boolean): DeadLetterPort {
+  const keep = (partition: number | undefined, offset: string): void => {
+    store.stored.add(`${partition}/${offset}`);
+    store.settled.add(`${partition}/${offset}`);
+  };
+  return {
+    topic: (source) => `${source}.dlq`,
+    publisher: {
+      async publish(records) {
+        await clock.sleep(random.chance(0.05) ? random.whole(1000, 9000) : random.whole(0, 300));
+        return records.map(({ partition, headers }): Published => {
+          const fate = healed() ? 1 : random.next();
+          if (fate < 0.1) return { kind: 'refused', reason: 'too large' };
+          if (fate < 0.3) return { kind: fate < 0.2 ? 'withdrawn' : 'unknown', reason: 'not now' };
+          keep(partition, String(headers?.find(([name]) => name === 'dlq.source.offset')?.[1]));
+          return { kind: 'acknowledged' };
+        });
+      },
+    },
+    async unsendable({ origin }) {
+      await clock.sleep(random.whole(0, 300));
+      if (!healed() && random.chance(0.3)) throw new Error('the bucket is away');
+      keep(origin.partition, String(origin.offset));
+    },
+    budget: undefined,
+  };
+}
+
+/** A sink that stores, fails, stalls, retries, calls records dead and answers nonsense at random, and checks the order in which it is called. */
 export class ChaosSink implements Sink {
   readonly name = 'chaos';
   readonly #store: ChaosStore;
@@ -62,6 +93,7 @@ export class ChaosSink implements Sink {
     return this.#answer(keys, offsets, lane, () => {
       const each = random.next();
       if (each < 0.03 && !released) return { kind: 'retry', reason: 'busy' };
+      if (each < 0.05 && !released) return { kind: 'dead', reason: 'bad' };
       return each < 0.1 ? { kind: 'skipped', reason: 'old' } : STORED;
     });
   }
@@ -87,6 +119,7 @@ export class ChaosSink implements Sink {
         return each;
       }
       lane.owed.delete(offset);
+      if (each.kind === 'dead') return each;
       this.#store.stored.add(key);
       this.#store.settled.add(key);
       return each;

@@ -36,6 +36,9 @@ export class MemoryProducer implements BrokerProducer {
 
   hand(record: OutgoingRecord): Handed {
     if (this.closed) return { kind: 'fault', reason: 'the producer is closed', certain: true, own: false };
+    // As the real client, which would send an empty Buffer as null.
+    if (record.value?.length === 0 || record.key?.length === 0)
+      return { kind: 'fault', reason: 'an empty key or value can not be sent', certain: true, own: true };
     if (this.#queue.length >= this.capacity) return { kind: 'full' };
     const fault = this.faults.hand?.(record);
     if (fault !== undefined) return { kind: 'fault', ...fault };

@@ -1,3 +1,4 @@
+import type { DeadLetterPort } from '../consume/dead-letters.ts';
 import type { LaneView } from '../consume/lane-view.ts';
 import type { ConsumerOptions, DrainReport } from '../consume/options.ts';
 import { type ConsumerRuntime, createConsumerRuntime } from '../consume/runtime.ts';
@@ -36,6 +37,8 @@ export class RuntimeRig {
   readonly clock = new ManualClock();
   readonly cluster = new MemoryCluster(this.clock);
   readonly members: Member[] = [];
+  /** Given to the members that are made from then on. */
+  deadLetters: DeadLetterPort | undefined;
   readonly #settings: Settings;
 
   constructor(partitions = 1, settings: Partial<Settings> = {}) {
@@ -49,7 +52,12 @@ export class RuntimeRig {
     const events: RuntimeEvent[] = [];
     const runtime = createConsumerRuntime(
       { ...this.#settings, group: GROUP, topics: [TOPIC], sink },
-      { broker: consumer, clock: this.clock, observe: (event) => void events.push(event) },
+      {
+        broker: consumer,
+        clock: this.clock,
+        observe: (event) => void events.push(event),
+        ...(this.deadLetters === undefined ? {} : { deadLetters: this.deadLetters }),
+      },
     );
     const member = { runtime, sink, consumer, events };
     this.members.push(member);

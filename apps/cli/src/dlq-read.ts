@@ -1,0 +1,32 @@
+import type { ClusterAdmin, LogRange, RawRecord } from '@tailrace/kafka-kit';
+
+export type DlqAdmin = Pick<ClusterAdmin, 'groupLag'>;
+/** Reads ranges of offsets to their ends, whatever else is written meanwhile. */
+export type ReadRanges = (ranges: readonly LogRange[]) => AsyncIterable<readonly RawRecord[]>;
+
+/** One partition of a dead-letter topic as it is now. */
+export interface DlqExtent {
+  readonly partition: number;
+  readonly logStart: number;
+  readonly logEnd: number;
+}
+
+/** The partitions of a topic, up to their high watermarks. Throws when there is no such topic. */
+export async function extentsOf(admin: DlqAdmin, topic: string): Promise<readonly DlqExtent[]> {
+  // Only starts and ends are used; for a group that commits nothing there is no more to ask.
+  const extents = await admin.groupLag('tailrace-cli', [topic]);
+  if (extents.length === 0) throw new Error(`There is no topic ${topic}: tailrace topics apply makes it.`);
+  return extents;
+}
+
+/** Text for a terminal: what would move its cursor, colour it or turn its direction is written as an escape. */
+export function printable(text: string): string {
+  return text.replaceAll(
+    /[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu,
+    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+  );
+}
+
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}

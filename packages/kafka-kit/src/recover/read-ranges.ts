@@ -1,0 +1,76 @@
+import type { BrokerConsumer } from '../broker/broker-consumer.ts';
+import { createNativeConsumer } from '../broker/native-consumer.ts';
+import { partitionKey, type RawRecord, type TopicPartition } from '../records.ts';
+import type { KafkaSettings } from '../settings.ts';
+
+/** Offsets `[from, to)` of a partition; `to` is at most its high watermark. */
+export interface LogRange extends TopicPartition {
+  readonly from: number;
+  readonly to: number;
+}
+
+const MAX_POLL_RECORDS = 1000;
+const POLL_MS = 500;
+const CLOSE_MS = 5000;
+const MAX_POLL_INTERVAL_MS = 300_000;
+/** Nothing for so long while records are there: the brokers are away. */
+const STALLED_MS = 30_000;
+
+/** Reads ranges on the real cluster, without touching any group. Rejects when the cluster can not be reached. */
+export function readRanges(settings: KafkaSettings, ranges: readonly LogRange[]): AsyncGenerator<readonly RawRecord[], void> {
+  const membership = {
+    group: `${settings.clientId}.reader`,
+    protocol: { kind: 'consumer' },
+    maxPollIntervalMs: MAX_POLL_INTERVAL_MS,
+  } as const;
+  return readRangesWith(createNativeConsumer(settings, membership), ranges);
+}
+
+/**
+ * Reads each range to its end, in offset order per partition, by explicit offsets. It ends when every range was read, never because
+ * nothing came for a while: that rejects. Closes the consumer.
+ */
+export async function* readRangesWith(consumer: BrokerConsumer, ranges: readonly LogRange[]): AsyncGenerator<readonly RawRecord[], void> {
+  const open = new Map(ranges.filter(({ from, to }) => from < to).map((range) => [partitionKey(range), { ...range }]));
+  if (open.size === 0) return;
+  await consumer.connect([], {
+    rebalance: ({ kind, partitions }) => (kind === 'assigned' ? consumer.assign([]) : consumer.unassign(partitions)),
+    commit: () => {},
+    log: () => {},
+  });
+  try {
+    consumer.assign([...open.values()].map(({ topic, partition, from }) => ({ topic, partition, nextToRead: from })));
+    let heardMs = performance.now();
+    while (open.size > 0) {
+      const polled = await consumer.poll(MAX_POLL_RECORDS, POLL_MS);
+      const wanted = polled.filter((record) => record.offset < (open.get(partitionKey(record))?.to ?? 0));
+      if (wanted.length > 0) yield wanted;
+      for (const { topic, partition, offset } of polled) {
+        const range = open.get(partitionKey({ topic, partition }));
+        if (range !== undefined) range.from = Math.max(range.from, offset + 1);
+      }
+      let ended = 0;
+      for (const [key, range] of open) {
+        // A range may end in offsets that hold no record: then only the client's own position tells.
+        if (Math.max(range.from, consumer.fetchPosition(range) ?? 0) < range.to) continue;
+        open.delete(key);
+        consumer.unassign([{ topic: range.topic, partition: range.partition }]);
+        ended += 1;
+      }
+      if (polled.length > 0 || ended > 0) heardMs = performance.now();
+      else if (performance.now() - heardMs > STALLED_MS) throw new StalledRead([...open.values()]);
+    }
+  } finally {
+    await consumer.close(CLOSE_MS);
+  }
+}
+
+class StalledRead extends Error {
+  constructor(left: readonly LogRange[]) {
+    const [first] = left;
+    super(
+      `Kafka gave nothing for ${STALLED_MS / 1000} s of ${first?.topic}, partition ${first?.partition} from offset ${first?.from} on, which holds records up to ${first?.to}: try again when its brokers answer.`,
+    );
+    this.name = 'StalledRead';
+  }
+}
