@@ -69,11 +69,13 @@ export class FaultyProxy {
   }
 
   /** Under the host that the client named: its signature covers it. */
-  async #forward({ method, url, rawHeaders }: IncomingMessage, body: Buffer): Promise<IncomingMessage> {
+  async #forward({ method, url, headers }: IncomingMessage, body: Buffer): Promise<IncomingMessage> {
     const { hostname, port } = this.#target;
-    const forwarded = request({ hostname, port, method, path: url, headers: rawHeaders as never, setHost: false });
-    // The body is here already: a store that waits to be asked for it would wait for ever.
-    forwarded.removeHeader('expect');
+    // The body is here already: a store that waits to be asked for it would wait for ever. And each request has a connection of its own.
+    const { expect: _, connection: __, ...passed } = headers;
+    const forwarded = request({ hostname, port, method, path: url, headers: passed, setHost: false, agent: false });
+    // Safe: before the answer `once` rejects with it, and behind it the reading of the answer does.
+    forwarded.on('error', () => {});
     forwarded.end(body);
     const [answer] = (await once(forwarded, 'response')) as [IncomingMessage];
     return answer;

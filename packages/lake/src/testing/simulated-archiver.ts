@@ -109,8 +109,9 @@ export class SimulatedArchiver {
       return;
     }
     if (this.#next < look.logStart) {
-      // Who tells of it may know it wrongly.
-      await this.#lost({ first: this.#next, next: look.logStart + (pick(6) === 0 ? 1 + pick(5) : 0) });
+      // Who tells of it may know it wrongly, but no broker has a log that begins behind its end.
+      const said = look.logStart + (pick(6) === 0 ? 1 + pick(5) : 0);
+      await this.#lost({ first: this.#next, next: Math.min(said, look.logEnd) });
       return;
     }
     const rows: Row[] = [];

@@ -19,6 +19,7 @@ export interface Row {
 export interface Look {
   readonly incarnation: string;
   readonly logStart: number;
+  readonly logEnd: number;
 }
 
 /** The process is dead: nothing of it runs on. */
@@ -86,7 +87,8 @@ export class SimulatedLog {
   }
 
   look(): Look {
-    return { incarnation: this.now.incarnation, logStart: this.now.logStart };
+    const { incarnation, logStart, readable } = this.now;
+    return { incarnation, logStart, logEnd: readable.length };
   }
 
   /** The records of the present topic in `[first, next)`, as far as it holds them; the first `most` of them. */
