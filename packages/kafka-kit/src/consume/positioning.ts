@@ -107,7 +107,7 @@ export class Positioning {
       this.#opening.read(lane, lane.expected);
       return;
     }
-    lane.enqueueGap(jump.gap);
+    if (this.#context.options.compactedTopics?.includes(lane.topic) !== true) lane.enqueueGap(jump.gap);
     lane.expected = delivered;
     this.#takeHeld(lane, held);
   }
