@@ -205,6 +205,44 @@ it('recreated while it runs, record-and-go-on: told on the old lane at the end o
   expect(await rig.stop(member)).toMatchObject({ deliveredRecords: 21, settledRecords: 4, abandonedRecords: 17, committed: true });
 });
 
+it('recreated: what is delivered while a look-up is under way is not proven by its answer', async () => {
+  const { sink, told } = chain();
+  rig = new RuntimeRig(1, { gaps: RECORD });
+  const member = await rig.running(sink);
+  rig.append(10);
+  await rig.until(() => sink.offsets().length === 10, 'ten records');
+  const incarnation = member.consumer.incarnation.bind(member.consumer);
+  let asked = 0;
+  member.consumer.incarnation = async (topic) => {
+    const answer = await incarnation(topic);
+    asked += 1;
+    if (asked === 1) await rig.clock.sleep(500);
+    return answer;
+  };
+  await rig.until(() => asked === 1, 'the comparison of ids');
+  rig.append(7);
+  await rig.until(() => sink.offsets().length === 17, 'seven more');
+  await rig.clock.advance(1000);
+  rig.cluster.recreateTopic(TOPIC);
+  await rig.until(() => told.length === 1, 'told', 60_000);
+  expect(told).toEqual(['recreated 10-10 of mem00001 after 16']);
+});
+
+it('recreated: a commit of the old life that was never answered holds up no stop', async () => {
+  const { sink, told } = chain();
+  rig = new RuntimeRig(1, { gaps: RECORD });
+  const member = await rig.running(sink);
+  member.consumer.commitsUnanswered = true;
+  rig.append(10);
+  await rig.until(() => sink.offsets().length === 10, 'ten records');
+  await rig.clock.advance(1000);
+  rig.cluster.recreateTopic(TOPIC);
+  await rig.until(() => told.length === 1, 'told', 60_000);
+  await rig.until(() => rig.lane(member).phase === 'running', 'the new lane');
+  member.consumer.commitsUnanswered = false;
+  expect(await rig.stop(member)).toMatchObject({ committed: true, closed: true });
+});
+
 it('recreated: what waits behind the end of what is proven is never handed over', async () => {
   const { sink, told } = chain();
   rig = new RuntimeRig(1, { gaps: RECORD, inFlightPerLane: 1, batch: { maxRecords: 8, maxBytes: 1_000_000, maxAgeMs: 100 } });
