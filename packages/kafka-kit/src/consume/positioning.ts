@@ -167,6 +167,8 @@ export class Positioning {
   #endLife(lane: LaneState, gap: Gap): void {
     letGoHeld(lane);
     lane.phase = { kind: 'ending' };
+    // Refused or not: it was of the old life, and a stop must not wait for it.
+    this.#context.unconfirmed.delete(partitionKey(lane));
     lane.cutAt(gap.from);
     lane.enqueueGap(gap);
   }
