@@ -25,6 +25,8 @@ class Chaos {
   readonly #clock = new ManualClock();
   readonly #cluster = new MemoryCluster(this.#clock);
   readonly #store = new ChaosStore();
+  /** What was deleted from the log. */
+  readonly #deleted = new Set<string>();
   #members: Member[] = [];
 
   constructor(seed: number) {
@@ -57,7 +59,8 @@ class Chaos {
     group.commit = (id, positions) => {
       for (const { partition, nextToRead } of positions) {
         for (const { offset } of this.#cluster.log({ topic: TOPIC, partition }).read(0, Number.POSITIVE_INFINITY).records) {
-          if (offset < nextToRead && !this.#store.settled.has(`${partition}/${offset}`))
+          const known = this.#store.settled.has(`${partition}/${offset}`) || this.#store.gone.has(`${partition}/${offset}`);
+          if (offset < nextToRead && !known)
             this.#store.faults.push(`I1: ${partition} was committed to ${nextToRead} before ${offset} was settled`);
         }
         const before = group.committed({ topic: TOPIC, partition });
@@ -78,6 +81,8 @@ class Chaos {
     if (dice < 0.5)
       this.#cluster.append(tp, ...Array.from({ length: random.whole(1, 40) }, () => ({ value: Buffer.alloc(random.whole(0, 300)) })));
     else if (dice < 0.55) this.#cluster.log(tp).appendVoids(random.whole(1, 5));
+    // Retention, mostly of what was read long ago.
+    else if (dice < 0.58) this.#delete(tp);
     else if (dice < 0.65) this.#cluster.group(GROUP).move(tp, member.consumer.id);
     else if (dice < 0.7) member.consumer.endSession();
     else if (dice < 0.75) await this.#kill(member);
@@ -90,6 +95,13 @@ class Chaos {
       await this.#clock.advance(random.whole(10, 4000));
       this.#cluster.down = false;
     }
+  }
+
+  #delete(tp: { readonly topic: string; readonly partition: number }): void {
+    const log = this.#cluster.log(tp);
+    for (const { offset } of log.read(log.start, Number.POSITIVE_INFINITY).records) this.#deleted.add(`${tp.partition}/${offset}`);
+    log.deleteBefore(this.#random.whole(log.start, log.end));
+    for (const { offset } of log.read(log.start, Number.POSITIVE_INFINITY).records) this.#deleted.delete(`${tp.partition}/${offset}`);
   }
 
   async #join(): Promise<void> {
@@ -107,6 +119,7 @@ class Chaos {
         backoff: { firstMs: 20, factor: 2, maxMs: 1000, jitter: 0 },
         drain: { revokeMs: random.whole(100, 3000), stopMs: 5000 },
         start: 'earliest',
+        gaps: { kind: 'record-and-go-on' },
       },
       {
         broker: consumer,
@@ -146,19 +159,24 @@ class Chaos {
 
   async #heal(): Promise<void> {
     for (const { sink } of this.#members) sink.healed = true;
-    const wanted = Array.from({ length: PARTITIONS }, (_, partition) => this.#cluster.records({ topic: TOPIC, partition }));
+    const wanted = Array.from(
+      { length: PARTITIONS },
+      (_, partition) => this.#cluster.log({ topic: TOPIC, partition }).read(0, Number.POSITIVE_INFINITY).records,
+    );
     const group = this.#cluster.group(GROUP);
     const done = (): boolean =>
       wanted.every((records, partition) => (group.committed({ topic: TOPIC, partition }) ?? 0) >= (records.at(-1)?.offset ?? -1) + 1);
     await this.#clock.until(done, 'everything is committed', 120_000);
-    const missing = wanted.flat().filter(({ partition, offset }) => !this.#store.stored.has(`${partition}/${offset}`));
-    expect(missing.map(({ partition, offset }) => `${partition}/${offset}`)).toEqual([]);
+    const keys = wanted.flat().map(({ partition, offset }) => `${partition}/${offset}`);
+    // I9: stored, or told to be gone; and only what was deleted is told to be gone.
+    expect(keys.filter((key) => !this.#store.stored.has(key) && !this.#store.gone.has(key))).toEqual([]);
+    expect(keys.filter((key) => this.#store.gone.has(key) && !this.#deleted.has(key))).toEqual([]);
     // What is settled at the end has left the memory.
     await this.#clock.advance(2000);
   }
 }
 
-it('whatever fails, in the end every record is stored, no commit passed an unsettled one, and the order held', {
+it('whatever fails, in the end every record is stored or declared gone, no commit passed an unsettled one, and the order held', {
   timeout: 60_000,
 }, async () => {
   await fc.assert(

@@ -241,6 +241,28 @@ it('voids one behind the other are each told, in their place, with everything be
   ]);
 });
 
+it('on a compacted topic voids are no news, and a batch reaches over them', async () => {
+  rig = new RuntimeRig(1, { compactedTopics: [TOPIC], batch: { maxRecords: 10, maxBytes: 1_000_000, maxAgeMs: 60_000 } });
+  for (let i = 0; i < 3; i += 1) {
+    rig.append(3);
+    log().appendVoids(4);
+  }
+  rig.append(1);
+  const member = rig.member();
+  const told: unknown[] = [];
+  member.sink.gap = async (_, gap) => void told.push(gap);
+  await rig.start(member);
+  await rig.until(() => rig.committed() === 22, 'all was read');
+  expect([told, gapsOf(member)]).toEqual([[], []]);
+  expect(member.sink.offsets()).toEqual([0, 1, 2, 7, 8, 9, 14, 15, 16, 21]);
+  expect(member.sink.writes).toHaveLength(1);
+  log().deleteBefore(22);
+  rig.append(2);
+  log().deleteBefore(23);
+  await halted(member);
+  expect(gapsOf(member)).toEqual([{ kind: 'expired', from: 22, to: 23 }]);
+});
+
 it.each([2, 25])('a client that delivers out of turn, from %d instead of 10, is set back, and everything is read once', async (at) => {
   const member = await atTen();
   member.consumer.stray(rig.tp(), at);

@@ -83,14 +83,11 @@ export class Opening {
 
   /** A new lane for the topic's new life, from its first offset on: a commit that is there is of the old one. */
   beginLife(lane: LaneState): void {
-    const key = partitionKey(lane);
     const abandonedRecords = lane.drop();
     if (abandonedRecords > 0)
       this.#context.observe({ kind: 'lane-reopened', lane: lane.tp, cause: new Error('its topic was made anew'), abandonedRecords });
     this.#context.broker.pause([lane]);
-    this.#context.lives.delete(key);
-    // Refused or not: it was of the old life, and a stop must not wait for it.
-    this.#context.unconfirmed.delete(key);
+    this.#context.lives.delete(partitionKey(lane));
     this.#context.addLane(lane.tp).reopenAt = 0;
   }
 

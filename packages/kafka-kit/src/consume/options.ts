@@ -28,6 +28,8 @@ export interface ConsumerOptions {
   readonly start: StartPolicy;
   /** What is done about records that can not be got any more; where it is not said, the lane halts. */
   readonly gaps?: GapPolicy;
+  /** Topics whose older records are compacted away: a void there is no news to anybody, and a batch may reach over it. */
+  readonly compactedTopics?: readonly string[];
 }
 
 export interface RuntimePorts {

@@ -107,7 +107,7 @@ export class Positioning {
       this.#opening.read(lane, lane.expected);
       return;
     }
-    lane.enqueueGap(jump.gap);
+    if (this.#context.options.compactedTopics?.includes(lane.topic) !== true) lane.enqueueGap(jump.gap);
     lane.expected = delivered;
     this.#takeHeld(lane, held);
   }
@@ -167,6 +167,8 @@ export class Positioning {
   #endLife(lane: LaneState, gap: Gap): void {
     letGoHeld(lane);
     lane.phase = { kind: 'ending' };
+    // Refused or not: it was of the old life, and a stop must not wait for it.
+    this.#context.unconfirmed.delete(partitionKey(lane));
     lane.cutAt(gap.from);
     lane.enqueueGap(gap);
   }

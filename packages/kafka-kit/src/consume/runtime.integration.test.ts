@@ -136,6 +136,8 @@ it.concurrent('a member whose topic is deleted says so when Kafka has taken its 
   await until(() => runtime.idle()?.missingTopics[0] === topic, 'it knows');
   expect(runtimeHealth(runtime)).toEqual({ state: 'degraded', sentence: expect.stringContaining(`topic ${topic} does not exist`) });
   await runtime.stop();
+  // For the cleaning up at the end, which deletes it.
+  await real.make(topic, 1);
 });
 
 it.concurrent('a cluster that is not there rejects the start, and the process is left as it was', async () => {

@@ -1,4 +1,4 @@
-import { type Batch, type Outcome, type Sink, STORED } from '../consume/contract.ts';
+import { type Batch, type Gap, type Lane, type Outcome, type Sink, STORED } from '../consume/contract.ts';
 import type { DeadLetterPort } from '../consume/dead-letters.ts';
 import type { Published } from '../publish/contract.ts';
 import type { Clock } from '../time/clock.ts';
@@ -19,6 +19,8 @@ export class ChaosStore {
   readonly stored = new Set<string>();
   /** Records for which a sink has answered `stored` or `skipped`, or whose dead letter is kept. */
   readonly settled = new Set<string>();
+  /** Offsets that a sink was told are gone, and took. */
+  readonly gone = new Set<string>();
   readonly faults: string[] = [];
 }
 
@@ -98,10 +100,13 @@ export class ChaosSink implements Sink {
     });
   }
 
-  async gap(): Promise<void> {
-    if (this.healed) return;
-    await this.#clock.sleep(this.#random.whole(0, 300));
-    if (this.#random.chance(0.3)) throw new Error('can not take it');
+  async gap({ partition }: Lane, { kind, from, to }: Gap): Promise<void> {
+    if (!this.healed) {
+      await this.#clock.sleep(this.#random.whole(0, 300));
+      if (this.#random.chance(0.3)) throw new Error('can not take it');
+    }
+    if (kind === 'expired') for (let offset = from; offset < to; offset += 1) this.#store.gone.add(`${partition}/${offset}`);
+    else if (kind !== 'void') this.#store.faults.push(`I9: ${partition} was told of a ${kind} gap that never was`);
   }
 
   async flush(): Promise<void> {
