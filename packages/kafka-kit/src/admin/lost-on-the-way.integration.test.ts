@@ -1,5 +1,6 @@
-import { Producer } from '@platformatic/kafka';
+import { Consumer, Producer } from '@platformatic/kafka';
 import { afterAll, expect, test } from 'vitest';
+import { connectPublisher } from '../publish/kafka-publisher.ts';
 import { readRanges } from '../recover/read-ranges.ts';
 import { RealKafka } from '../testing/real-kafka.ts';
 import { adminOptions } from './cluster-admin.ts';
@@ -36,4 +37,27 @@ test('of headers the native client loses null values, what stands behind a NUL i
     ['', '3'],
     ['__proto__', '4'],
   ]);
+});
+
+test('of headers that we write, another client sees an empty value as empty and a null one as null', async () => {
+  const topic = await kafka.topic(1);
+  const publisher = await connectPublisher(kafka.settings, { producers: 1, maxInFlightBytes: 1_000_000, log: () => {} });
+  const headers = [
+    ['empty', Buffer.alloc(0)],
+    ['null', null],
+    ['a', Buffer.from('1')],
+  ] as const;
+  await publisher.publish([{ topic, partition: 0, key: null, value: Buffer.from('v'), headers }], { deadlineMs: 10_000 });
+  await publisher.close(5000);
+  const consumer = new Consumer<Buffer, Buffer, Buffer, Buffer>({ ...adminOptions(kafka.settings), groupId: kafka.name('group') });
+  const stream = await consumer.consume({ topics: [topic], mode: 'earliest', autocommit: false });
+  for await (const message of stream) {
+    expect([...message.headers].map(([name, value]) => [String(name), value?.toString()])).toEqual([
+      ['empty', ''],
+      ['null', undefined],
+      ['a', '1'],
+    ]);
+    break;
+  }
+  await consumer.close(true);
 });

@@ -34,6 +34,11 @@ type NativeHeaders = { [name: string]: Buffer }[];
 /** Codes for a fault of the record, or of another one in its batch: too large (10), batch too large (18), invalid record (87), invalid neighbour (-138). */
 const OWN_FAULTS = new Set([10, 18, 87, -138]);
 
+/** A null header value makes the client throw and send the record without its headers. A Buffer without memory it writes as null. */
+const NULL_VALUE = Buffer.alloc(0);
+/** Nothing, and yet with an address: so it is written as empty. */
+const EMPTY_VALUE = Buffer.alloc(1).subarray(0, 0);
+
 /** A producer with acks=all and idempotence, that reports only failures. */
 export function createNativeProducer(settings: KafkaSettings, producer: ProducerSettings): BrokerProducer {
   return new NativeBrokerProducer(settings, producer);
@@ -187,8 +192,7 @@ class NativeBrokerProducer implements BrokerProducer {
     if (headers === undefined) return undefined;
     let converted = this.#converted.get(headers);
     if (converted === undefined) {
-      // A null header value makes the client throw and send the record without its headers: it arrives as empty instead.
-      converted = headers.map(([name, value]) => ({ [name]: value ?? Buffer.alloc(0) }));
+      converted = headers.map(([name, value]) => ({ [name]: value === null ? NULL_VALUE : value.length === 0 ? EMPTY_VALUE : value }));
       this.#converted.set(headers, converted);
     }
     return converted;
