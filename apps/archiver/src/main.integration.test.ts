@@ -15,6 +15,7 @@ import {
 } from '@tailrace/kafka-kit';
 import { pageNames, scrapedNames } from '@tailrace/kafka-kit/testing';
 import { Ledger, S3Store } from '@tailrace/lake';
+import { FaultyProxy } from '@tailrace/lake/testing';
 import { endpointsFromEnvironment } from '@tailrace/stack';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { lakeLayout } from './lake-layout.ts';
@@ -121,6 +122,29 @@ test('a store that is away at the start is waited for, and a stop ends the waiti
   archiver.kill('SIGTERM');
   expect(await archiver.exit()).toBe(0);
 });
+
+test('a store that stops answering is told in readiness before the client gives it up, and the archiver goes on by itself', async () => {
+  const proxy = await FaultyProxy.open(endpointsFromEnvironment().s3.endpointUrl);
+  const archiver = runArchiver({ ...own(), AWS_ENDPOINT_URL_S3: proxy.url });
+  const readyz = async (): Promise<string> => await (await fetch(`${archiver.url()}/readyz`)).text();
+  await archiver.said('"msg":"ready"');
+  await vi.waitFor(async () => expect(await readyz()).toContain('The lake takes in 12 partitions.'), { timeout: 40_000, interval: 200 });
+  const before = await archived();
+  proxy.fault = () => ({ kind: 'hung' });
+  await publish(50);
+  await vi.waitFor(async () => expect(await readyz()).toContain('to write to the store has had no answer for'), {
+    timeout: 40_000,
+    interval: 200,
+  });
+  // Not one attempt has failed: it is seen while the client still waits.
+  expect(archiver.lines.filter((line) => line.includes('failed and is tried again'))).toEqual([]);
+  proxy.fault = () => ({ kind: 'none' });
+  await untilArchived(before + 50);
+  await vi.waitFor(async () => expect(await readyz()).toContain('The lake takes in 12 partitions.'), { timeout: 40_000, interval: 200 });
+  archiver.kill('SIGTERM');
+  expect(await archiver.exit()).toBe(0);
+  await proxy.close();
+}, 180_000);
 
 test('wrong settings are all named at once, with exit code 2', async () => {
   const archiver = runArchiver({ ARCHIVER_IDLE_MS: 'soon', ARCHIVER_MEMORY_MB: '1', AWS_ENDPOINT_URL_S3: 'localhost' });
