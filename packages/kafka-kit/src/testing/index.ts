@@ -1,3 +1,4 @@
+export { type ForeignRecord, produceForeign } from '../admin/foreign-producer.ts';
 export { deleteRecordsBefore } from './delete-records.ts';
 export { ManualClock } from './manual-clock.ts';
 export { MemoryCluster } from './memory-cluster.ts';
