@@ -38,7 +38,7 @@ export const PARTS = {
 
 /** @param {readonly string[]} parts @param {AbortSignal} signal @param {(line: string) => void} print */
 export async function measureBars(parts, signal, print) {
-  const stack = await startStack({ jit: 'full', signal });
+  const stack = await startStack({ jit: 'throughput', signal });
   const folder = mkdtempSync(join(tmpdir(), 'tailrace-bench-'));
   const say = (line) => process.stdout.write(`${line}\n`);
   try {
