@@ -21,7 +21,7 @@ await measured(async (firstRecord) => {
     { group, protocol: { kind: 'consumer' }, maxPollIntervalMs: 300_000 },
   );
   const sink = new IndexSink(
-    { indexName: group, retentionDays: config.retentionDays, maxBulkBytes: config.maxBulkBytes },
+    { ...config, indexName: group },
     { client, indices, incarnations: new IncarnationGate((name) => broker.incarnation(name, 10_000)), nowMs: Date.now },
   );
   let left = records;

@@ -39,6 +39,12 @@ export const indexerVariables = {
     format: wholeNumber(1, 36_500),
     need: { default: '14' },
   },
+  bulksAtOnce: {
+    name: 'INDEX_BULKS_AT_ONCE',
+    about: 'Bulks that are on their way to OpenSearch at a time, over all partitions of the process.',
+    format: wholeNumber(1, 64),
+    need: { default: '4' },
+  },
   maxBulkBytes: {
     name: 'INDEX_MAX_BULK_BYTES',
     about: 'The largest bulk that is sent. OpenSearch refuses for ever what is above a tenth of its heap.',

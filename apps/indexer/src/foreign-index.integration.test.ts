@@ -15,7 +15,7 @@ const search = testSearch();
 const { client, indices, name } = search;
 const fallbacks: string[] = [];
 const sink = new IndexSink(
-  { indexName: name, retentionDays: 14, maxBulkBytes: 1_000_000 },
+  { indexName: name, retentionDays: 14, maxBulkBytes: 1_000_000, bulksAtOnce: 4 },
   {
     client,
     indices,

@@ -14,7 +14,7 @@ const search = testSearch();
 const fallbacks: string[] = [];
 let present: string | undefined = 'AbCd-_12';
 const sink = new IndexSink(
-  { indexName: search.name, retentionDays: 14, maxBulkBytes: 1_000_000 },
+  { indexName: search.name, retentionDays: 14, maxBulkBytes: 1_000_000, bulksAtOnce: 4 },
   {
     client: search.client,
     indices: search.indices,

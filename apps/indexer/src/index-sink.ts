@@ -1,6 +1,7 @@
 import { eventKind } from '@tailrace/events';
 import { type Batch, type Outcome, type Sink, STORED } from '@tailrace/kafka-kit';
 import { BulkBody, ITEM_EXTRA_BYTES } from './bulk-body.ts';
+import { BulkTurns } from './bulk-turns.ts';
 import type { DailyIndices } from './daily-indices.ts';
 import { type BadValue, writeDocument, writeFallback } from './document.ts';
 import type { IncarnationGate } from './incarnation-gate.ts';
@@ -15,6 +16,8 @@ export interface IndexSinkOptions {
   /** Records of a day further back than this are skipped. */
   readonly retentionDays: number;
   readonly maxBulkBytes: number;
+  /** Bulks on their way at a time, over all partitions. */
+  readonly bulksAtOnce: number;
 }
 
 export interface IndexSinkPorts {
@@ -29,9 +32,6 @@ export interface IndexSinkPorts {
 /** What OpenSearch said of the items that it refused as they are, by their record. */
 type Refused = Map<number, string>;
 
-/** Of about 8 MiB each. */
-const MAX_IDLE_BULKS = 4;
-
 const BEYOND_RETENTION: Outcome = { kind: 'skipped', reason: 'beyond-retention' };
 const UNKNOWN_TYPE: Outcome = { kind: 'skipped', reason: 'unknown-type' };
 const NEWER_MAJOR: Outcome = { kind: 'skipped', reason: 'newer-major' };
@@ -45,13 +45,24 @@ export class IndexSink implements Sink {
   readonly #options: IndexSinkOptions;
   readonly #ports: IndexSinkPorts;
   readonly #idle: BulkBody[] = [];
+  readonly #turns: BulkTurns;
 
   constructor(options: IndexSinkOptions, ports: IndexSinkPorts) {
     this.#options = options;
     this.#ports = ports;
+    this.#turns = new BulkTurns(options.bulksAtOnce);
   }
 
   async write(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]> {
+    const end = await this.#turns.take(signal);
+    try {
+      return await this.#writeNow(batch, signal);
+    } finally {
+      end();
+    }
+  }
+
+  async #writeNow(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]> {
     const outcomes = new Array<Outcome | undefined>(batch.length).fill(undefined);
     const bulk = this.#idle.pop() ?? new BulkBody(batch.bytes + ITEM_EXTRA_BYTES * batch.length);
     this.#build(batch, bulk, outcomes);
@@ -93,7 +104,7 @@ export class IndexSink implements Sink {
 
   /** Keeps a bulk's memory for the next one: fresh memory costs more than what is written into it, and makes garbage collections. */
   #giveBack(bulk: BulkBody): void {
-    if (this.#idle.length >= MAX_IDLE_BULKS) return;
+    if (this.#idle.length >= this.#options.bulksAtOnce) return;
     bulk.clear();
     this.#idle.push(bulk);
   }

@@ -81,7 +81,7 @@ await runService({
         maxPollIntervalMs: MAX_POLL_INTERVAL_MS,
       });
       const sink = new IndexSink(
-        { indexName: STREAM, retentionDays: config.retentionDays, maxBulkBytes: config.maxBulkBytes },
+        { ...config, indexName: STREAM },
         {
           client,
           indices,

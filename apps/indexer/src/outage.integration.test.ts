@@ -14,7 +14,7 @@ const line = await layWire(search.url);
 const client = new SearchClient({ url: line.url });
 const indices = new DailyIndices(client, { name: search.name, shards: 1, replicas: 0 });
 const sink = new IndexSink(
-  { indexName: search.name, retentionDays: 14, maxBulkBytes: 1_000_000 },
+  { indexName: search.name, retentionDays: 14, maxBulkBytes: 1_000_000, bulksAtOnce: 4 },
   { client, indices, incarnations: new IncarnationGate(async () => 'AbCd-_12'), nowMs: Date.now },
 );
 const write = (values: readonly string[], signal = new AbortController().signal) =>

@@ -26,7 +26,7 @@ sinkConformance('opensearch', async () => {
     store: wire,
     open: async () =>
       new IndexSink(
-        { indexName: search.name, retentionDays: 14, maxBulkBytes: 3000 },
+        { indexName: search.name, retentionDays: 14, maxBulkBytes: 3000, bulksAtOnce: 4 },
         {
           client,
           // Of its own, as in another process: what it knows of the indices it must find out by itself.

@@ -7,6 +7,7 @@ export { commitGroupOffsets, countGroupMembers, GroupIsLive } from './broker/gro
 export type { GroupMembership, GroupProtocol } from './broker/membership.ts';
 export { createNativeConsumer } from './broker/native-consumer.ts';
 export { incarnationOf, TopicIdentity } from './broker/topic-identity.ts';
+export { Turns } from './broker/turns.ts';
 export type { BatchLimits } from './consume/batcher.ts';
 export type { Batch, CloseReason, Gap, Lane, Outcome, Sink } from './consume/contract.ts';
 export { STORED, StandsStill } from './consume/contract.ts';
