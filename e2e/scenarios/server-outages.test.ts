@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { scenarioConfig } from '../src/config.ts';
+import { peakResidentMib } from '../src/machine/process-table.ts';
 import { until } from '../src/machine/until.ts';
 import { startPipeline } from '../src/pipeline/per-test.ts';
 import { kill, type Pipeline, SERVERS, SERVICES, type ServerName } from '../src/pipeline/pipeline.ts';
@@ -9,11 +10,10 @@ import { report, seconds } from '../src/report.ts';
 import type { PostAnswer } from '../src/traffic/post.ts';
 import { Traffic } from '../src/traffic/traffic.ts';
 
-/** How long a server is held: longer than the gateway lets a post wait (10 s). */
-const HELD_MS = 20_000;
 /** Within this time after Kafka is back the gateway has to take posts again. */
 const NOTICED_MS = 15_000;
 const RESTART_MS = 120_000;
+const MAX_RESIDENT_MIB = 1024;
 
 interface Away {
   readonly fromMs: number;
@@ -25,9 +25,17 @@ async function hold(pipeline: Pipeline, server: ServerName): Promise<Away> {
   const fromMs = Date.now();
   kill(pid, 'SIGSTOP');
   // Not a wait for something: this is how long the outage lasts.
-  await delay(HELD_MS);
+  await delay(scenarioConfig.heldMs);
+  memory(`${server} away for ${seconds(scenarioConfig.heldMs)}`, pipeline);
   kill(pid, 'SIGCONT');
   return { fromMs, toMs: Date.now() };
+}
+
+/** What is held back must not gather in memory: it waits in Kafka and on disk. */
+function memory(what: string, pipeline: Pipeline): void {
+  const peaks = SERVICES.map((name) => ({ name, mib: peakResidentMib(pipeline.pid(name)) }));
+  report(`${what}: ${peaks.map(({ name, mib }) => `${name} ${mib} MiB at most`).join(', ')}`);
+  for (const { name, mib } of peaks) expect(mib, `${name} stays within its memory`).toBeLessThan(MAX_RESIDENT_MIB);
 }
 
 async function killHard(pipeline: Pipeline, server: ServerName): Promise<Away> {
@@ -55,7 +63,7 @@ function told(what: string, { fromMs, toMs }: Away, answers: readonly PostAnswer
 }
 
 const FAULTS = [
-  { name: 'stopped for 20 s', make: hold },
+  { name: `stopped for ${seconds(scenarioConfig.heldMs)}`, make: hold },
   { name: 'killed', make: killHard },
 ] as const;
 

@@ -6,11 +6,15 @@ export interface ScenarioConfig {
   readonly short: boolean;
   /** Decides when and in which order faults happen. Printed, so that a run can be repeated. */
   readonly seed: number;
+  /** For how long a server is away in server-outages. */
+  readonly heldMs: number;
 }
 
 export const scenarioConfig: ScenarioConfig = {
   short: process.env.E2E_SHORT === '1',
   seed: process.env.E2E_SEED === undefined ? randomInt(1, 1_000_000) : Number(process.env.E2E_SEED),
+  // By default longer than the gateway lets a post wait (10 s).
+  heldMs: Number(process.env.E2E_HELD_SECONDS ?? 20) * 1000,
 };
 
 /** Settings of some other stack, and npm's own words (a starter that sees npm's watches that npm): not for a command that is tried here. */

@@ -51,3 +51,9 @@ export function listeningPorts(): ListeningPort[] {
       pids: [...line.matchAll(/pid=(\d+)/g)].map(([, pid]) => Number(pid)),
     }));
 }
+
+/** The most memory that a process ever had resident, by the kernel's own mark. */
+export function peakResidentMib(pid: number): number {
+  const kib = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Math.round(Number(kib) / 1024);
+}
