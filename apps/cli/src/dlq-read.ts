@@ -26,7 +26,3 @@ export function printable(text: string): string {
     (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
   );
 }
-
-export function isoTime(ms: number): string {
-  return new Date(ms).toISOString();
-}

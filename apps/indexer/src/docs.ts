@@ -52,6 +52,8 @@ The event’s own fields, and the record’s: \`topic\`, \`incarnation\`, \`part
 | skipped | \`beyond-retention\` | The broker’s day is further back than \`INDEX_RETENTION_DAYS\`. |
 | skipped | \`unknown-type\`, \`newer-major\` | The record’s headers name another type of event, or a newer major version. |
 | dead | \`no-value\`, \`not-utf8\`, \`not-json\`, \`not-an-object\` | The value is not one JSON object in UTF-8. It is not sent. |
+| dead | \`bad-time\` | The broker’s time of the record is outside of the years 1 to 9999, so it belongs to no day’s index. Only a topic with \`message.timestamp.type=CreateTime\` takes such records. |
+| dead | \`unbuildable\` | The indexer could not build the document, by a fault of its own; the detail says which. |
 | dead | \`invalid-field\` | An index in order refused the document, and the event breaks its contract. |
 | dead | \`refused\` | An index in order refused even the typed fields, or no body that holds the record. |
 
