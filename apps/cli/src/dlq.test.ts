@@ -184,7 +184,17 @@ it('bytes that are no text for a terminal are shown in base64', async () => {
     '  value     8 bytes, in base64:',
     Buffer.from('\u001b[31mred').toString('base64'),
   ]);
+});
+
+it('no character that turns the direction, hides or moves the cursor gets to a terminal, and all others do', () => {
   expect(printable('a\u202eb')).toBe('a\\u{202e}b');
+  const named = [0x00, 0x1b, 0x7f, 0x9b, 0xad, 0x61c, 0x180e, 0x200b, 0x200f, 0x2028, 0x2029, 0x2060, 0x2066, 0xfeff, 0xfff9, 0xe0041];
+  const all = Array.from({ length: 0x110000 }, (_, code) => code);
+  const turning = all.filter((code) => /\p{Bidi_Control}/u.test(String.fromCodePoint(code)));
+  expect(turning).toHaveLength(12);
+  for (const code of [...named, ...turning]) expect(printable(String.fromCodePoint(code))).toBe(`\\u{${code.toString(16)}}`);
+  const seen = 'aé ü漢字 ‒“”… 🎉 مرحبا שלום';
+  expect(printable(seen)).toBe(seen);
 });
 
 it.each<[string, Wanted, RegExp]>([
