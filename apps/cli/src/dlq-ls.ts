@@ -1,7 +1,7 @@
 import { likelyService } from '@tailrace/events';
-import { type DeadLetter, type RawRecord, readDeadLetter } from '@tailrace/kafka-kit';
+import { type DeadLetter, isoTime, type RawRecord, readDeadLetter } from '@tailrace/kafka-kit';
 import type { DlqFilter, DlqTopic, Place } from './dlq-options.ts';
-import { type DlqAdmin, extentsOf, isoTime, printable, type ReadRanges } from './dlq-read.ts';
+import { type DlqAdmin, extentsOf, printable, type ReadRanges } from './dlq-read.ts';
 import { EXIT, type Output } from './output.ts';
 
 /** Dead letters of one reason and one service. */
@@ -9,10 +9,18 @@ interface Heap {
   readonly reason: string;
   /** Null where the value does not say. */
   readonly service: string | null;
-  records: number;
-  oldest: string;
-  newest: string;
+  readonly records: number;
+  readonly oldest: string;
+  readonly newest: string;
   /** The newest: what `dlq show --at` takes. */
+  readonly example: Place;
+}
+
+/** A heap while it is counted. */
+interface Count extends Pick<Heap, 'reason' | 'service'> {
+  records: number;
+  oldestMs: number;
+  newestMs: number;
   example: Place;
 }
 
@@ -92,7 +100,7 @@ function isMeant(letter: DeadLetter, { timestampMs }: RawRecord, { reason, sourc
 }
 
 class Heaps {
-  readonly #heaps = new Map<string, Heap>();
+  readonly #heaps = new Map<string, Count>();
   #oldestMs = Number.POSITIVE_INFINITY;
   #newestMs = Number.NEGATIVE_INFINITY;
   #records = 0;
@@ -104,16 +112,15 @@ class Heaps {
     this.#newestMs = Math.max(this.#newestMs, timestampMs);
     const service = likelyService(value) ?? null;
     const key = JSON.stringify([reason, service]);
-    const time = isoTime(timestampMs);
     const heap = this.#heaps.get(key);
     if (heap === undefined && this.#heaps.size >= MAX_HEAPS) this.others += 1;
     else if (heap === undefined) {
-      this.#heaps.set(key, { reason, service, records: 1, oldest: time, newest: time, example: { partition, offset } });
+      this.#heaps.set(key, { reason, service, records: 1, oldestMs: timestampMs, newestMs: timestampMs, example: { partition, offset } });
     } else {
       heap.records += 1;
       // Partitions come one through another.
-      if (time < heap.oldest) heap.oldest = time;
-      if (time >= heap.newest) Object.assign(heap, { newest: time, example: { partition, offset } });
+      heap.oldestMs = Math.min(heap.oldestMs, timestampMs);
+      if (timestampMs >= heap.newestMs) Object.assign(heap, { newestMs: timestampMs, example: { partition, offset } });
     }
   }
 
@@ -127,7 +134,16 @@ class Heaps {
   }
 
   largestFirst(): Heap[] {
-    return [...this.#heaps.values()].sort((a, b) => b.records - a.records);
+    return [...this.#heaps.values()]
+      .sort((a, b) => b.records - a.records)
+      .map(({ reason, service, records, oldestMs, newestMs, example }) => ({
+        reason,
+        service,
+        records,
+        oldest: isoTime(oldestMs),
+        newest: isoTime(newestMs),
+        example,
+      }));
   }
 }
 

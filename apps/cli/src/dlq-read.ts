@@ -19,14 +19,10 @@ export async function extentsOf(admin: DlqAdmin, topic: string): Promise<readonl
   return extents;
 }
 
-/** Text for a terminal: what would move its cursor, colour it or turn its direction is written as an escape. */
-export function printable(text: string): string {
-  return text.replaceAll(
-    /[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu,
-    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
-  );
-}
+/** Controls, all format characters (they turn the direction, join, hide: U+061C, U+200B, U+FEFF, tags), line and paragraph separators. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-export function isoTime(ms: number): string {
-  return new Date(ms).toISOString();
+/** Text for a terminal: what would move its cursor, colour it, turn its direction or not be seen is written as an escape. */
+export function printable(text: string): string {
+  return text.replaceAll(UNPRINTABLE, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 }

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { type Coordinates, type DeadLetter, type RawRecord, readDeadLetter } from '@tailrace/kafka-kit';
+import { type Coordinates, type DeadLetter, isoTime, type RawRecord, readDeadLetter } from '@tailrace/kafka-kit';
 import type { DlqTopic, Place, Source } from './dlq-options.ts';
-import { type DlqAdmin, extentsOf, isoTime, printable, type ReadRanges } from './dlq-read.ts';
+import { type DlqAdmin, extentsOf, printable, type ReadRanges } from './dlq-read.ts';
 import { EXIT, type Output } from './output.ts';
 
 /** Which dead letter: by its own place, or by that of the record which is dead. */
@@ -140,6 +140,6 @@ function exact(bytes: Buffer | null): { readonly text: string } | { readonly bas
 }
 
 function placed({ topic, incarnation, partition, offset, timestampMs }: Coordinates): string {
-  const time = timestampMs < 0 ? 'without a time' : isoTime(timestampMs);
+  const time = timestampMs === -1 ? 'without a time' : isoTime(timestampMs);
   return `${printable(topic)}/${partition}/${offset} (${time}, topic id ${printable(incarnation)})`;
 }

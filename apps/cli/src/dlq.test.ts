@@ -1,4 +1,4 @@
-import { type DeadLetter, deadLetterRecord, type RawRecord } from '@tailrace/kafka-kit';
+import { type DeadLetter, deadLetterRecord, isoTime, type RawRecord } from '@tailrace/kafka-kit';
 import { expect, it } from 'vitest';
 import { lsCommand, type Unsendable } from './dlq-ls.ts';
 import { type DlqFilter, dlqTopics, parseSource, parseTime } from './dlq-options.ts';
@@ -14,17 +14,21 @@ class Dlq {
   readonly #records: RawRecord[] = [];
   readonly #ends = [10, 0];
 
-  add(partition: number, at: number, letter: Partial<DeadLetter> & { value: Buffer | null }): void {
+  add(partition: number, at: number, letter: Partial<DeadLetter> & { value: Buffer | null }, writtenMs?: number): void {
     const origin = { topic: 'service-events', incarnation: 'abcdefgh', partition, offset: at, timestampMs: BEGIN_MS };
     const whole = { group: 'indexer', reason: 'not-json', detail: 'd', origin, via: origin, attempts: 1, replays: 0, failedAtMs: BEGIN_MS };
     const { key, value, headers = [] } = deadLetterRecord({ ...whole, key: null, headers: [], ...letter }, 'x');
-    this.addRaw(partition, { key, value, headers });
+    this.addRaw(partition, { key, value, headers }, writtenMs);
   }
 
-  addRaw(partition: number, parts: Pick<RawRecord, 'key' | 'value' | 'headers'>): void {
+  addRaw(
+    partition: number,
+    parts: Pick<RawRecord, 'key' | 'value' | 'headers'>,
+    timestampMs = BEGIN_MS + this.#records.length * 1000,
+  ): void {
     const offset = this.#ends[partition] ?? 0;
     this.#ends[partition] = offset + 1;
-    this.#records.push({ ...parts, topic: topic?.topic ?? '', partition, offset, timestampMs: BEGIN_MS + this.#records.length * 1000 });
+    this.#records.push({ ...parts, topic: topic?.topic ?? '', partition, offset, timestampMs });
   }
 
   readonly admin = {
@@ -147,6 +151,24 @@ it('show prints all that is known of a dead letter, and its bytes', async () => 
   expect(code).toBe(0);
 });
 
+const ODD_TIMES = [9e15, Number(2n ** 63n - 1n), Number(-(2n ** 63n)), 253_402_300_800_000, -1, 0];
+
+it.each(ODD_TIMES)(
+  'a dead letter of a record with the time %d, in a topic that took the same, is listed and shown',
+  async (timestampMs) => {
+    const dlq = new Dlq();
+    const origin = { topic: 'service-events', incarnation: 'abcdefgh', partition: 1, offset: 7, timestampMs };
+    dlq.add(1, 7, { value: null, origin, via: origin, reason: 'bad-time' }, timestampMs);
+    dlq.add(1, 8, { value: null, reason: 'bad-time' });
+    const listed = await ls(dlq);
+    expect(listed.value).toMatchObject({ topics: [{ deadLetters: 2, foreign: 0, heaps: [{ reason: 'bad-time', records: 2 }] }] });
+    const { value, lines } = await show(dlq, { at: { partition: 1, offset: 0 } });
+    expect(value).toMatchObject({ origin: { timestampMs } });
+    const text = timestampMs === -1 ? 'without a time' : isoTime(timestampMs);
+    expect(lines.join('\n')).toContain(`service-events/1/7 (${text}, topic id abcdefgh)`);
+  },
+);
+
 it('show by the source finds the newest of its dead letters, and names the others', async () => {
   const { lines } = await show(sample(), { source: { topic: 'service-events', partition: 1, offset: 7 } });
   expect(lines[0]).toContain('dead letter 1/1 of');
@@ -162,7 +184,17 @@ it('bytes that are no text for a terminal are shown in base64', async () => {
     '  value     8 bytes, in base64:',
     Buffer.from('\u001b[31mred').toString('base64'),
   ]);
+});
+
+it('no character that turns the direction, hides or moves the cursor gets to a terminal, and all others do', () => {
   expect(printable('a\u202eb')).toBe('a\\u{202e}b');
+  const named = [0x00, 0x1b, 0x7f, 0x9b, 0xad, 0x61c, 0x180e, 0x200b, 0x200f, 0x2028, 0x2029, 0x2060, 0x2066, 0xfeff, 0xfff9, 0xe0041];
+  const all = Array.from({ length: 0x110000 }, (_, code) => code);
+  const turning = all.filter((code) => /\p{Bidi_Control}/u.test(String.fromCodePoint(code)));
+  expect(turning).toHaveLength(12);
+  for (const code of [...named, ...turning]) expect(printable(String.fromCodePoint(code))).toBe(`\\u{${code.toString(16)}}`);
+  const seen = 'aé ü漢字 ‒“”… 🎉 مرحبا שלום';
+  expect(printable(seen)).toBe(seen);
 });
 
 it.each<[string, Wanted, RegExp]>([

@@ -99,7 +99,7 @@ async function affected(
   if (topic === undefined || stream.includes(topic)) requireKnownGroup(group, of);
   else if (of.length === 0) throw new ConfigError([`There is no topic ${topic}.`]);
   else if (!of.some(({ committed }) => committed !== null))
-    throw new ConfigError([`Group ${group} has no commit in topic ${topic}: look for a misspelt name.`]);
+    throw new ConfigError([`Group ${group} does not read ${topic}: it has no commit there.`]);
   const topics = new Set(of.map((each) => each.topic));
   if (one && (partition === undefined || topics.size > 1))
     throw new ConfigError(['An offset means another record in every partition: name --topic and --partition with it.']);

@@ -20,6 +20,21 @@ function bulkOf(batch: ReturnType<typeof batchOf>, index = (record: number) => `
 }
 
 describe('BulkBody', () => {
+  it('leaves nothing of a record behind at which building threw', () => {
+    const { bulk } = bulkOf(batchOf([{ value: '{"a":1}' }]));
+    const before = bulk.bytes(0, bulk.length).toString();
+    const { source } = batchOf([]);
+    const origin = { ...source, offset: 101, timestampMs: 1 };
+    const broken = () => {
+      throw new TypeError('a fault of ours');
+    };
+    expect(() => bulk.add(1, 'e', origin, Buffer.from('{}'), broken)).toThrow('a fault of ours');
+    expect(bulk.length).toBe(1);
+    bulk.add(2, 'e', { ...origin, offset: 102 }, Buffer.from('{}'), writeDocument);
+    expect(bulk.bytes(0, 1).toString()).toBe(before);
+    expect(bulk.bytes(1, 2).toString()).toMatch(/^\{"index":.*-3-102"\}\}\n\{.*\}\n$/);
+  });
+
   it('puts each record under its id, behind its coordinates, and leaves bad ones out', () => {
     const { bulk, bad, text } = bulkOf(
       batchOf([

@@ -72,8 +72,16 @@ export class BulkBody {
   /** Adds an item whose members are appended by `writeMembers`, unless these say that the value can not be a document. */
   add(record: number, index: string, origin: Coordinates, value: Buffer | null, writeMembers: WriteMembers): BadValue | undefined {
     const start = this.#out.length;
-    this.#writeHead(index, origin);
-    const bad = writeMembers(value, this.#out);
+    let bad: BadValue | undefined;
+    try {
+      this.#writeHead(index, origin);
+      bad = writeMembers(value, this.#out);
+    } catch (fault) {
+      // Half an item would spoil all that come behind it.
+      this.#out.rewind(start);
+      this.#head = undefined;
+      throw fault;
+    }
     if (bad !== undefined) {
       this.#out.rewind(start);
       return bad;

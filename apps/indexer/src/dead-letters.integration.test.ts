@@ -135,6 +135,35 @@ test('a bad record in the middle of a bulk: only it is dead, with its bytes and 
   expect(await indexer.exit()).toBe(0);
 });
 
+test('a dead-letter topic that is deleted under a running indexer is named with what to do, and the partition goes on once it is made anew', {
+  timeout: 3 * PATIENCE_MS,
+}, async () => {
+  const indexer = runIndexer();
+  await indexer.said('"msg":"ready"');
+  const specs = topicsFor('local').filter(({ name }) => name === DLQ);
+  const missing = `the topic ${DLQ} does not exist; run: tailrace topics apply`;
+  // Before the client has ever heard of the topic, and behind a dead letter that it took.
+  for (const round of ['never used', 'used before']) {
+    await admin.deleteTopics([DLQ]);
+    const fromMs = Date.now();
+    const told = indexer.lines.length;
+    await publish([Buffer.from(`no JSON, ${round}`)]);
+    await vi.waitFor(
+      async () => {
+        const { state, checks } = (await (await fetch(`${indexer.url()}/readyz`)).json()) as { state: string; checks: unknown };
+        expect(JSON.stringify(checks)).toContain(`dead letters can not be written: ${missing}`);
+        expect(state).toBe('degraded');
+      },
+      { timeout: 15_000, interval: 200 },
+    );
+    console.log(`${round}: told after ${Date.now() - fromMs} ms`);
+    expect(indexer.lines.slice(told).some((line) => line.includes(missing))).toBe(true);
+    await admin.apply(planTopics(specs, []));
+    await settled();
+    expect((await deadLetters()).map(({ value }) => value?.toString())).toContain(`no JSON, ${round}`);
+  }
+});
+
 test('a dead record that its topic refuses is stored in the bucket, whole, and only then passed', {
   timeout: 2 * PATIENCE_MS,
 }, async () => {

@@ -13,6 +13,8 @@ const DLQ: SideTopic = 'dlq';
 const MAX_IN_FLIGHT_BYTES = 32 * 1024 * 1024;
 /** Above what any topic takes: the broker decides, on compressed bytes, what is too large for it. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+/** The topic was there at the start: one that is missing was deleted, and is told soon. A try that was wrong is followed by another. */
+const TOPIC_PROPAGATION_MS = 5000;
 
 /** Dead letters of one group, and the connection that they go through. */
 export interface DeadLetterDesk {
@@ -42,7 +44,7 @@ export async function connectDeadLetters(kafka: KafkaSettings, options: DeadLett
     maxInFlightBytes: MAX_IN_FLIGHT_BYTES,
     log,
     signal,
-    producer: { maxMessageBytes: MAX_MESSAGE_BYTES },
+    producer: { maxMessageBytes: MAX_MESSAGE_BYTES, topicPropagationMs: TOPIC_PROPAGATION_MS },
   });
   return deskOf(publisher, group, s3, halt);
 }

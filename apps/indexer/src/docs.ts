@@ -52,10 +52,12 @@ The event’s own fields, and the record’s: \`topic\`, \`incarnation\`, \`part
 | skipped | \`beyond-retention\` | The broker’s day is further back than \`INDEX_RETENTION_DAYS\`. |
 | skipped | \`unknown-type\`, \`newer-major\` | The record’s headers name another type of event, or a newer major version. |
 | dead | \`no-value\`, \`not-utf8\`, \`not-json\`, \`not-an-object\` | The value is not one JSON object in UTF-8. It is not sent. |
+| dead | \`bad-time\` | The broker’s time of the record is outside of the years 1 to 9999, so it belongs to no day’s index. Only a topic with \`message.timestamp.type=CreateTime\` takes such records. |
+| dead | \`unbuildable\` | The indexer could not build the document, by a fault of its own; the detail says which. |
 | dead | \`invalid-field\` | An index in order refused the document, and the event breaks its contract. |
 | dead | \`refused\` | An index in order refused even the typed fields, or no body that holds the record. |
 
-A dead record goes, with its bytes and the reason, to the topic \`service-events.indexer.dlq\` ([topics.md](topics.md)), and all others are indexed. It is passed once that is acknowledged; until then its partition waits. The indexer needs the right to write there, and to put objects under \`_unsendable/\` into the lake’s bucket, for a record that this topic refuses.
+A dead record goes, with its bytes and the reason, to the topic \`service-events.indexer.dlq\` ([topics.md](topics.md)), and all others are indexed. It is passed once that is acknowledged; until then its partition waits. If that topic is missing, \`/readyz\` and the log say so within ten seconds of the first dead record: run \`tailrace topics apply\`, and the partition goes on by itself. The indexer needs the right to write there, and to put objects under \`_unsendable/\` into the lake’s bucket, for a record that this topic refuses.
 
 ## When a partition stops
 

@@ -1,11 +1,26 @@
 import { isUtf8 } from 'node:buffer';
 import { isInstant, type Member, objectMembers, parseInstant, serviceEventFields, validateEvent, valueStartOf } from '@tailrace/events';
+import { isCalendarTime, isoTime, reasonsOf } from '@tailrace/kafka-kit';
 import type { ByteWriter } from './byte-writer.ts';
 
 /** Why a record's value can not become a document: a short fixed word, and a sentence for people. */
 export interface BadValue {
-  readonly reason: 'no-value' | 'not-utf8' | 'not-json' | 'not-an-object' | 'invalid-field';
+  readonly reason: 'no-value' | 'not-utf8' | 'not-json' | 'not-an-object' | 'invalid-field' | 'bad-time' | 'unbuildable';
   readonly detail: string;
+}
+
+/** What a record is dead for whose time belongs to no day: a producer may have given it any 64 bits. */
+export function badTime(timestampMs: number): BadValue {
+  return { reason: 'bad-time', detail: `the record’s time, ${isoTime(timestampMs)}, is outside of the years 1 to 9999` };
+}
+
+/**
+ * What a record is dead for at which building threw: it would throw the same way for ever, and stop its partition.
+ * @throws `fault` itself when memory ran out, which is a fault of the moment.
+ */
+export function unbuildable(fault: unknown): BadValue {
+  if (fault instanceof Error && /^(Array buffer allocation failed|Failed to allocate memory)/.test(fault.message)) throw fault;
+  return { reason: 'unbuildable', detail: reasonsOf(fault) };
 }
 
 type Parsed = Readonly<Record<string, unknown>>;
@@ -183,9 +198,8 @@ function writeRuns(members: readonly Member[], bytes: Buffer, out: ByteWriter, w
 function writeTimestamp(timestamp: unknown, member: Member | undefined, bytes: Buffer, out: ByteWriter): void {
   if (isIndexable(timestamp) || member === undefined || timestamp === null) return;
   const instant = typeof timestamp === 'string' ? parseInstant(timestamp) : undefined;
-  const iso = instant === undefined ? '' : new Date(instant.epochMs).toISOString();
-  // A zone can carry an instant out of the years 0 to 9999, and then its text has a sign.
-  if (/^\d{4}-/.test(iso)) out.ascii(`,"timestamp":"${iso}"`);
+  // A zone can carry an instant out of the years that have four digits.
+  if (instant !== undefined && isCalendarTime(instant.epochMs)) out.ascii(`,"timestamp":"${isoTime(instant.epochMs)}"`);
   const raw = typeof timestamp === 'string' ? timestamp : bytes.toString('utf8', valueStartOf(bytes, member), member.end);
   out.text(`,"timestamp_raw":${JSON.stringify(raw)}`);
 }

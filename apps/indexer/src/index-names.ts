@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { isoTime } from '@tailrace/kafka-kit';
 
 const DAY_MS = 86_400_000;
 
@@ -7,9 +8,9 @@ export function dayOf(timeMs: number): number {
   return Math.floor(timeMs / DAY_MS) * DAY_MS;
 }
 
-/** `<name>-YYYY.MM.DD` for a day in UTC. */
+/** `<name>-YYYY.MM.DD` for a day in UTC of the years 1 to 9999. */
 export function indexOfDay(name: string, dayMs: number): string {
-  return `${name}-${new Date(dayMs).toISOString().slice(0, 10).replaceAll('-', '.')}`;
+  return `${name}-${isoTime(dayMs).slice(0, 10).replaceAll('-', '.')}`;
 }
 
 /** The earliest day that is indexed: a record of an older one is beyond retention. */

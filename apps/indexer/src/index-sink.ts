@@ -1,9 +1,9 @@
 import { eventKind } from '@tailrace/events';
-import { type Batch, type Outcome, type Sink, STORED } from '@tailrace/kafka-kit';
+import { type Batch, isCalendarTime, type Outcome, type Sink, STORED } from '@tailrace/kafka-kit';
 import { BulkBody, ITEM_EXTRA_BYTES } from './bulk-body.ts';
 import { BulkTurns } from './bulk-turns.ts';
 import type { DailyIndices } from './daily-indices.ts';
-import { type BadValue, writeDocument, writeFallback } from './document.ts';
+import { type BadValue, badTime, unbuildable, writeDocument, writeFallback } from './document.ts';
 import type { IncarnationGate } from './incarnation-gate.ts';
 import { dayOf, firstDayKept, indexOfDay } from './index-names.ts';
 import type { SearchClient } from './search-client.ts';
@@ -81,23 +81,21 @@ export class IndexSink implements Sink {
   /** Fills the bulk with what is to be indexed; what is not gets its outcome. */
   #build(batch: Batch, bulk: BulkBody, outcomes: (Outcome | undefined)[]): void {
     const firstDay = firstDayKept(this.#ports.nowMs(), this.#options.retentionDays);
-    let day = Number.NaN;
-    let index = '';
+    const indexOf = indexFinder(this.#options.indexName);
     for (let record = 0; record < batch.length; record++) {
-      const kind = eventKind(batch.headers(record));
-      const origin = batch.origin(record);
-      const originDay = dayOf(origin.timestampMs);
-      if (kind === 'unknown-type') outcomes[record] = UNKNOWN_TYPE;
-      else if (kind === 'newer-major') outcomes[record] = NEWER_MAJOR;
-      else if (originDay < firstDay) outcomes[record] = BEYOND_RETENTION;
-      else {
-        // Records come in runs of one day.
-        if (originDay !== day) {
-          day = originDay;
-          index = indexOfDay(this.#options.indexName, day);
+      try {
+        const kind = eventKind(batch.headers(record));
+        const origin = batch.origin(record);
+        if (kind === 'unknown-type') outcomes[record] = UNKNOWN_TYPE;
+        else if (kind === 'newer-major') outcomes[record] = NEWER_MAJOR;
+        else if (!isCalendarTime(origin.timestampMs)) outcomes[record] = dead(badTime(origin.timestampMs));
+        else if (origin.timestampMs < firstDay) outcomes[record] = BEYOND_RETENTION;
+        else {
+          const bad = bulk.add(record, indexOf(origin.timestampMs), origin, batch.value(record), writeDocument);
+          if (bad !== undefined) outcomes[record] = dead(bad);
         }
-        const bad = bulk.add(record, index, origin, batch.value(record), writeDocument);
-        if (bad !== undefined) outcomes[record] = dead(bad);
+      } catch (fault) {
+        outcomes[record] = dead(unbuildable(fault));
       }
     }
   }
@@ -142,15 +140,33 @@ export class IndexSink implements Sink {
       const record = first.record(item);
       const refusal = refused.get(record);
       if (refusal === undefined) continue;
-      const bad = bulk.add(record, first.index(item), batch.origin(record), batch.value(record), (value, out) =>
-        writeFallback(value, refusal, out),
-      );
-      if (bad !== undefined) outcomes[record] = dead(bad, refusal);
+      try {
+        const bad = bulk.add(record, first.index(item), batch.origin(record), batch.value(record), (value, out) =>
+          writeFallback(value, refusal, out),
+        );
+        if (bad !== undefined) outcomes[record] = dead(bad, refusal);
+      } catch (fault) {
+        outcomes[record] = dead(unbuildable(fault), refusal);
+      }
     }
     const again = await this.#send(bulk, outcomes, signal);
     for (const [record, detail] of again) outcomes[record] = { kind: 'dead', reason: 'refused', cause: detail };
     for (const [record, detail] of refused) if (outcomes[record] === STORED) this.#ports.onFallback?.(detail);
   }
+}
+
+/** Finds the index of a time. Records come in runs of one day. */
+function indexFinder(name: string): (timeMs: number) => string {
+  let day = Number.NaN;
+  let index = '';
+  return (timeMs) => {
+    const dayMs = dayOf(timeMs);
+    if (dayMs !== day) {
+      index = indexOfDay(name, dayMs);
+      day = dayMs;
+    }
+    return index;
+  };
 }
 
 function dead(bad: BadValue, refusal?: string): Outcome {

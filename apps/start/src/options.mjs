@@ -124,6 +124,9 @@ function read(argv) {
     if (option.type === 'string' && (token.value ?? '') === '') {
       throw new UsageError(`option '--${token.name} ${option.value}' argument missing`);
     }
+    if (option.type === 'string' && Object.hasOwn(given, token.name)) {
+      throw new UsageError(`option '--${token.name} ${option.value}' is given twice: give it once.`);
+    }
     Object.assign(given, { [token.name]: token.value ?? true });
   }
   return given;

@@ -87,6 +87,14 @@ describe('the command line of npm start', () => {
     expect(wrongUse(...argv)).toContain(sentence);
   });
 
+  it.each(['rate', 'input', 'data', 'endpoints', 'brokers', 'servers'])('refuses --%s given twice, also with the same value', (name) => {
+    for (const second of ['1', '3'])
+      expect(wrongUse(`--${name}`, '3', `--${name}=${second}`)).toMatch(
+        new RegExp(`^option '--${name} <.+>' is given twice: give it once\\.$`),
+      );
+    expect(wrongUse(`--${name}`, '3', `--${name}`, '-1')).toContain('is given twice');
+  });
+
   it('its help names every option and the exit codes', () => {
     const shown = parseOptions(['--help']);
     if (!('help' in shown)) throw new Error('no help');

@@ -51,3 +51,4 @@ export { decodeSideRecord, encodeSideRecord, type RecordParts, type SideRecord }
 export { untilReached, type WaitingRoom } from './recover/until-reached.ts';
 export type { KafkaSettings } from './settings.ts';
 export { type Clock, systemClock } from './time/clock.ts';
+export { isCalendarTime, isoTime } from './time/iso-time.ts';

@@ -160,7 +160,8 @@ class SecondClientAdmin implements ClusterAdmin {
 
   /** Asked first: a metadata request for a topic that is not there is an error of the whole request. */
   async #existing(names: readonly string[]): Promise<string[]> {
-    const all = new Set(await this.#admin.listTopics({ includeInternals: false }));
+    // Kafka's own too: whoever names one must not be told that it is not there.
+    const all = new Set(await this.#admin.listTopics({ includeInternals: true }));
     return names.filter((name) => all.has(name));
   }
 

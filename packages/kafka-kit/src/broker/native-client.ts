@@ -18,6 +18,10 @@ export const CODES = {
   revokePartitions: -174,
   noOffset: -168,
   unknownPartition: -190,
+  /** The client’s own word, from the metadata. */
+  unknownTopic: -188,
+  /** The broker’s word. */
+  unknownTopicOrPartition: 3,
   queueFull: -184,
   timedOut: -185,
   transport: -195,

@@ -12,6 +12,8 @@ export interface ProducerSettings {
   /** Shorter than an outage it was seen to duplicate and reorder: at least 120 s. */
   readonly messageTimeoutMs: number;
   readonly maxMessageBytes: number;
+  /** How long a topic may be missing from the brokers’ answers, from the first record for it on, until records for it fail. */
+  readonly topicPropagationMs: number;
 }
 
 export const DEFAULT_PRODUCER_SETTINGS: ProducerSettings = {
@@ -19,6 +21,7 @@ export const DEFAULT_PRODUCER_SETTINGS: ProducerSettings = {
   lingerMs: 5,
   messageTimeoutMs: 120_000,
   maxMessageBytes: 2 * 1024 * 1024,
+  topicPropagationMs: 30_000,
 };
 
 /** A flush asks again this often whether all is acknowledged; one long flush looks only every 10 ms. */
@@ -67,6 +70,7 @@ class NativeBrokerProducer implements BrokerProducer {
       // new leader. Above the 9 s after which Kafka gives up a silent broker: before that there is no new leader.
       'socket.timeout.ms': 10_000,
       'message.max.bytes': producer.maxMessageBytes,
+      'topic.metadata.propagation.max.ms': producer.topicPropagationMs,
       'queue.buffering.max.messages': 500_000,
       'queue.buffering.max.kbytes': 262_144,
       // Java's default partitioner; the client's own default is CRC32.
@@ -103,7 +107,7 @@ class NativeBrokerProducer implements BrokerProducer {
       if (!isFault(fault)) return { kind: 'fault', reason: String(fault), certain: true, own: false };
       if (fault.code === CODES.queueFull) return { kind: 'full' };
       if (fault.code === CODES.fatal) this.#fatal = true;
-      return { kind: 'fault', reason: fault.message, certain: true, own: OWN_FAULTS.has(fault.code ?? 0) };
+      return { kind: 'fault', reason: reasonOf(fault, record.topic), certain: true, own: OWN_FAULTS.has(fault.code ?? 0) };
     }
   }
 
@@ -148,7 +152,7 @@ class NativeBrokerProducer implements BrokerProducer {
         topic: report.topic,
         key: typeof report.key === 'string' ? Buffer.from(report.key) : (report.key ?? null),
         value: report.value ?? null,
-        ...verdict(fault),
+        ...verdict(fault, report.topic),
       });
     });
     return producer;
@@ -200,7 +204,15 @@ class NativeBrokerProducer implements BrokerProducer {
 }
 
 /** A timeout says nothing about the record's fate: part of such records were seen in the log. */
-function verdict(fault: { code: number; message: string }): DeliveryFault {
+function verdict(fault: { code: number; message: string }, topic: string): DeliveryFault {
   const own = OWN_FAULTS.has(fault.code);
-  return { reason: fault.message, certain: own, own };
+  return { reason: reasonOf(fault, topic), certain: own, own };
+}
+
+/** The client says only "Unknown topic": a person needs to know which, and what to do. */
+function reasonOf({ code, message }: { readonly code?: number; readonly message: string }, topic: string): string {
+  if (code === CODES.unknownTopic) return `the topic ${topic} does not exist; run: tailrace topics apply`;
+  if (code === CODES.unknownTopicOrPartition || code === CODES.unknownPartition)
+    return `the topic ${topic}, or a partition of it, does not exist; run: tailrace topics apply`;
+  return message;
 }

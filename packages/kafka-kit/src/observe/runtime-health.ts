@@ -1,6 +1,7 @@
 import type { IdleMember } from '../consume/idle-member.ts';
 import type { LaneView } from '../consume/lane-view.ts';
 import type { ConsumerRuntime } from '../consume/runtime.ts';
+import { isoTime } from '../time/iso-time.ts';
 
 /**
  * How a runtime is, in one sentence for the person who looks. `degraded`: it works, but a partition waits for a person or a server.
@@ -40,7 +41,7 @@ export function runtimeHealth(runtime: Pick<ConsumerRuntime, 'state' | 'lanes' |
 /** A spare member is well: it takes over when another ends. One whose topic is not there, or to whom Kafka does not answer, is not. */
 function idleHealth(idle: IdleMember | undefined, nowMs: number): RuntimeHealth | undefined {
   if (idle === undefined) return undefined;
-  const owns = `The consumer has owned no partition since ${new Date(idle.sinceMs).toISOString()}`;
+  const owns = `The consumer has owned no partition since ${isoTime(idle.sinceMs)}`;
   const [missing] = idle.missingTopics;
   if (missing !== undefined) return { state: 'degraded', sentence: `${owns}: topic ${missing} does not exist.` };
   const silentMs = nowMs - Math.max(idle.sinceMs, idle.answeredMs ?? 0);
@@ -72,7 +73,7 @@ function waitingSentence({ topic, partition, outage, unansweredSinceMs }: LaneVi
 
 function stalledSentence({ topic, partition, stall }: LaneView): string | undefined {
   if (stall === undefined) return undefined;
-  const since = new Date(stall.sinceMs).toISOString();
+  const since = isoTime(stall.sinceMs);
   return `${topic}, partition ${partition} got nothing from offset ${stall.position} on since ${since}, although its log ends at ${stall.end}; it is read again from there until records come.`;
 }
 

@@ -1,5 +1,6 @@
 import type { TopicPartition } from '../records.ts';
 import type { GapDone } from '../recover/gap-policy.ts';
+import { isoTime } from '../time/iso-time.ts';
 import type { RuntimeEvent } from './runtime-events.ts';
 
 /** One line of a log. A fault stands in `err`, where pino's serializer looks for it. */
@@ -87,7 +88,7 @@ export function runtimeLogLine(event: RuntimeEvent): RuntimeLogLine | undefined 
       return outage(event);
     case 'stalled': {
       const { lane, position, end, sinceMs, attempts } = event;
-      const since = new Date(sinceMs).toISOString();
+      const since = isoTime(sinceMs);
       const what = `${name(lane)} got nothing from offset ${position} on since ${since}, and the log ends at ${end}`;
       return line('warn', `${what}: it is read again from there (attempt ${attempts})`, { ...lane, position, end, since, attempts });
     }

@@ -68,6 +68,18 @@ it('what a runtime does becomes figures with the partition as a label', async ()
   expect(await registry.metrics()).not.toContain('lane');
 });
 
+it('lag in time is 0, and no fault of a scrape, for a record with a time that is no time', async () => {
+  const rig = new RuntimeRig(1);
+  const { registry, member } = await observed(rig);
+  member.sink.respond = () => {
+    throw new Error('away');
+  };
+  for (const timestampMs of [9e15, 2 ** 63]) rig.cluster.append(rig.tp(0), { value: Buffer.from('{}'), timestampMs });
+  await rig.clock.advance(5000);
+  expect(await values(registry, 'unsettled_records')).toEqual({ [`${GROUP} ${TOPIC} 0`]: 2 });
+  expect(await values(registry, 'lag_seconds')).toEqual({ [`${GROUP} ${TOPIC} 0`]: 0 });
+});
+
 it('lag in time is the age of the oldest record that is not settled, and 0 at the end; an outage shows how long', async () => {
   const rig = new RuntimeRig(1);
   const { registry, member } = await observed(rig);

@@ -57,7 +57,8 @@ function readers(watched: readonly Watched[], clock: Pick<Clock, 'nowMs'>) {
       const known = runtime.lanes().flatMap((lane) => read(lane) ?? []);
       return known.length === 0 ? undefined : Math.max(...known);
     });
-  const since = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : seconds(clock.nowMs() - ms));
+  // A producer’s clock may run ahead of ours, by any number of years.
+  const since = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : Math.max(0, seconds(clock.nowMs() - ms)));
   const lag: Read<LaneView> = (lane) => lane.lag;
   const lagSeconds: Read<LaneView> = (lane) => (lane.lag === 0 ? 0 : since(lane.behindSinceMs));
   return {

@@ -1,5 +1,6 @@
 import type { OutgoingRecord } from '../publish/contract.ts';
 import type { Coordinates, RawRecord } from '../records.ts';
+import { isoTime } from '../time/iso-time.ts';
 import { coordinateHeaders, decodeSideRecord, encodeSideRecord, header, type RecordParts, readCoordinates } from './side-record.ts';
 
 /** A record that a group could not take, with its original bytes and what is known of why. */
@@ -33,7 +34,7 @@ export function deadLetterRecord(letter: DeadLetter, topic: string): OutgoingRec
     header('dlq.group', letter.group),
     header('dlq.attempts', String(letter.attempts)),
     header('dlq.replays', String(letter.replays)),
-    header('dlq.failed_at', new Date(letter.failedAtMs).toISOString()),
+    header('dlq.failed_at', isoTime(letter.failedAtMs)),
   ];
   return { topic, partition: origin.partition, ...encodeSideRecord({ origin, notes, key, value, headers }) };
 }

@@ -52,6 +52,15 @@ it('what is no work of ours is told from what is', () => {
   expect(readDeadLetter(parts(headers))).toBeUndefined();
 });
 
+it('a record comes back with any 64 bits as its time', () => {
+  for (const timestampMs of [9e15, Number(2n ** 63n - 1n), Number(-(2n ** 63n)), -1, 0]) {
+    const odd = { ...origin, timestampMs };
+    const letter = { group: 'g', reason: 'r', detail: '', origin: odd, via: odd, attempts: 1, replays: 0, failedAtMs: 0, headers: [] };
+    const { headers = [], key, value } = deadLetterRecord({ ...letter, key: null, value: null }, 'dlq');
+    expect(readDeadLetter({ key, value, headers })).toMatchObject(letter);
+  }
+});
+
 it('a detail of any length is cut to 1 KiB between two characters', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme', maxLength: 1500 }), (detail) => {

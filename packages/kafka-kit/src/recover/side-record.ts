@@ -87,9 +87,9 @@ export function readCoordinates(prefix: string, read: (name: string) => string |
   const incarnation = read(`${prefix}.incarnation`);
   const partition = whole(read(`${prefix}.partition`));
   const offset = whole(read(`${prefix}.offset`));
-  const timestampMs = whole(read(`${prefix}.timestamp`));
+  const timestampMs = time(read(`${prefix}.timestamp`));
   if (!topic || incarnation === undefined || partition === undefined || offset === undefined || timestampMs === undefined) return undefined;
-  return partition < 0 || offset < 0 ? undefined : { topic, incarnation, partition, offset, timestampMs };
+  return { topic, incarnation, partition, offset, timestampMs };
 }
 
 export function header(name: string, value: string | Buffer): readonly [string, Buffer] {
@@ -105,9 +105,13 @@ function restored(bytes: Buffer | null, empty: boolean): Buffer | null {
   return bytes === null && empty ? Buffer.alloc(0) : bytes;
 }
 
-/** -1 is a timestamp that a record has not. */
+/** Any 64 bits, as far as a number holds them: a producer may make them up. -1 is a timestamp that a record has not. */
+function time(text: string | undefined): number | undefined {
+  return text !== undefined && /^-?\d{1,19}$/.test(text) ? Number(text) : undefined;
+}
+
 function whole(text: string | undefined): number | undefined {
-  if (text === undefined || !/^(-1|\d{1,16})$/.test(text)) return undefined;
+  if (text === undefined || !/^\d{1,16}$/.test(text)) return undefined;
   return Number.isSafeInteger(Number(text)) ? Number(text) : undefined;
 }
 
