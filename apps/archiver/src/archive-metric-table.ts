@@ -45,6 +45,7 @@ export const ARCHIVER_METRICS = {
         void: true,
         idle: true,
         stop: true,
+        halt: true,
         room: true,
         lost: true,
         recreated: true,

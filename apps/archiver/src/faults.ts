@@ -1,5 +1,5 @@
 import { StandsStill } from '@tailrace/kafka-kit';
-import { type ChainId, chainText, type OffsetRange } from '@tailrace/lake';
+import { type ChainId, chainText, type OffsetRange, timeText } from '@tailrace/lake';
 
 /** What was not archived yet is given up: the next owner reads it again from the chain's end. */
 export class Abandoned extends Error {
@@ -27,6 +27,19 @@ export class UndeclaredGap extends StandsStill {
       `Offsets ${from} to ${to - 1} of ${tp.topic}, partition ${tp.partition}, are ${kind}: the partition stands still, because the archiver passes no hole in silence, and there is no ledger entry for this one.`,
     );
     this.name = 'UndeclaredGap';
+  }
+}
+
+/** No object of the lake can be named after the time of a record, and the lake passes over none. The partition stands still before it. */
+export class NoBrokerTime extends StandsStill {
+  readonly offset: number;
+
+  constructor({ topic, partition }: ChainId, offset: number, timestampMs: number) {
+    super(
+      `Offset ${offset} of ${topic}, partition ${partition}, has the time ${timeText(timestampMs)}, and the lake is ordered by broker time: the partition stands still before it, and all before it is archived. The topic must have message.timestamp.type=LogAppendTime (\`tailrace topics plan\` shows whether it has); the record keeps its time, so delete the log up to offset ${offset} (kafka-delete-records, offset ${offset + 1}) and start the archiver again, which then declares lost what it had not archived.`,
+    );
+    this.name = 'NoBrokerTime';
+    this.offset = offset;
   }
 }
 

@@ -1,4 +1,4 @@
-import { chainText, type OffsetRange, type PartitionReport } from '@tailrace/lake';
+import { chainText, type OffsetRange, type PartitionReport, timeText } from '@tailrace/lake';
 import type { ComparedPartition, KafkaSide, LakeAudit } from './lake-audit.ts';
 
 const MIB = 1024 * 1024;
@@ -65,7 +65,7 @@ function comparedLine(each: ComparedPartition): string {
   const since =
     each.oldestWaitingMs === null
       ? ' (no record can be read there: markers, aborted transactions, or one that is open)'
-      : `, the oldest record since ${new Date(each.oldestWaitingMs).toISOString()}`;
+      : `, the oldest record since ${timeText(each.oldestWaitingMs)}`;
   const waiting = each.waiting === null ? '' : `; ${range(each.waiting)} not archived yet${since}`;
   return `${chainText(each)}: ${inLake}, Kafka's end is ${each.logEnd}${waiting}.`;
 }

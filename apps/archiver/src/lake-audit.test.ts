@@ -3,6 +3,7 @@ import { MemoryStore } from '@tailrace/lake/testing';
 import { describe, expect, it } from 'vitest';
 import type { KafkaExtents } from './kafka-extents.ts';
 import { auditLakeAlone, auditLakeAndKafka, type LakeAudit } from './lake-audit.ts';
+import { auditLines } from './lake-audit-lines.ts';
 import { CHAIN, LAKE, NINE } from './testing/sink-world.ts';
 
 const ALLOWED_MS = 30 * 60_000;
@@ -65,6 +66,15 @@ describe('an audit is never called clean while Kafka holds what the lake does no
   it('what waits longer than an archiver may take is a finding', async () => {
     const audit = await run({ 0: 10 }, kafkaOf([[log(0, 0, 10), log(1, 0, 3)]]), NINE + ALLOWED_MS + 1);
     expect(audit).toMatchObject({ verdict: 'findings', findings: [{ kind: 'late', partition: 1, first: 0, next: 3 }] });
+  });
+
+  it('a record of a time that is none is named as a number, and is a finding: nothing throws', async () => {
+    for (const timeMs of [9e15, 2 ** 63 - 1, -(2 ** 63), 884_541_340_800_000]) {
+      const audit = await run({ 0: 8 }, kafkaOf([[log(0, 0, 10)]], timeMs));
+      expect(audit).toMatchObject({ verdict: 'findings', findings: [{ kind: 'late', first: 8, next: 10 }] });
+      const lines = auditLines(audit, 's3://lake').join('\n');
+      expect(lines.split(`${timeMs} ms since 1970`)).toHaveLength(3);
+    }
   });
 
   it('what expired before it was archived is a finding', async () => {

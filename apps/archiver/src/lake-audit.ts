@@ -4,10 +4,12 @@ import {
   chainText,
   compareWithLogs,
   type Finding,
+  isBrokerTime,
   type LakeAuditOptions,
   type Ledger,
   type LogComparison,
   type PartitionReport,
+  timeText,
   truncations,
 } from '@tailrace/lake';
 import type { KafkaExtents } from './kafka-extents.ts';
@@ -75,8 +77,13 @@ export async function auditLakeAndKafka(ledger: Ledger, kafka: KafkaExtents, opt
 
 function late(compared: ComparedPartition, nowMs: number, allowedDelayMs: number): Finding[] {
   const { topic, incarnation, partition, waiting, oldestWaitingMs } = compared;
-  if (waiting === null || oldestWaitingMs === null || nowMs - oldestWaitingMs <= allowedDelayMs) return [];
-  const detail = `not archived, and waiting since ${new Date(oldestWaitingMs).toISOString()}, longer than the ${allowedDelayMs / 60_000} min that an archiver may take: see whether it runs`;
+  if (waiting === null || oldestWaitingMs === null) return [];
+  const inTime = nowMs - oldestWaitingMs <= allowedDelayMs;
+  // How long it has waited is not known then, and no archiver will ever take it.
+  if (isBrokerTime(oldestWaitingMs) && inTime) return [];
+  const detail = !isBrokerTime(oldestWaitingMs)
+    ? `not archived, and the broker time of the first record there is ${timeText(oldestWaitingMs)}, which no archiver takes: its sentence in /readyz says what to do`
+    : `not archived, and waiting since ${timeText(oldestWaitingMs)}, longer than the ${allowedDelayMs / 60_000} min that an archiver may take: see whether it runs`;
   return [{ topic, incarnation, partition, kind: 'late', ...waiting, detail }];
 }
 

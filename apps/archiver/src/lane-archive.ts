@@ -13,6 +13,7 @@ import type { RoomUser } from './spool-room.ts';
 import type { ClosedHole } from './store-hole.ts';
 import type { ClosedRows } from './store-object.ts';
 import { type Closed, StoreQueue } from './store-queue.ts';
+import { TimeBarrier } from './time-barrier.ts';
 import { Turn } from './turn.ts';
 
 /** How often the room in the spool is looked at by those who wait for it. */
@@ -39,6 +40,7 @@ export class LaneArchive implements RoomUser {
   /** The next offset to take in. */
   #next: number;
   readonly #intake: Intake;
+  readonly #barrier: TimeBarrier;
   #lastTakenMs: number;
   /** The open object is to be closed as soon as nothing is being taken in. */
   #closeWanted = false;
@@ -48,6 +50,7 @@ export class LaneArchive implements RoomUser {
   constructor(ports: ArchivePorts, limits: RotationLimits, chain: ChainId, end: number) {
     this.chain = chain;
     this.#next = end;
+    this.#barrier = new TimeBarrier(chain);
     this.#lastTakenMs = ports.clock.nowMs();
     ports.room.add(this);
     this.#intake = new Intake(ports.spool, limits, (closed, cause) => {
@@ -106,6 +109,7 @@ export class LaneArchive implements RoomUser {
     this.#watch(signal);
     const last = batch.offset(batch.length - 1);
     await this.#taking.run(() => this.#take(batch));
+    await this.#barrier.letsPass(last, (offset) => this.#queue.stored(offset));
     await this.#queue.stored(last);
     return Array.from({ length: batch.length }, () => STORED);
   }
@@ -191,29 +195,35 @@ export class LaneArchive implements RoomUser {
 
   async #take(batch: Batch): Promise<void> {
     await this.#mayTake();
+    if (this.#barrier.stands) return;
     const records = recordsFrom(batch, this.#next);
     const [first] = records;
     if (first === undefined) return;
     if (first.offset !== this.#next) throw new OutOfOrder(this.chain, this.#next, first.offset);
     const last = batch.offset(batch.length - 1);
     if (last + 1 - first.offset !== records.length) throw new OutOfOrder(this.chain, first.offset + records.length, last + 1);
-    await this.#intake.append(records);
-    this.#next = last + 1;
+    const taken = this.#barrier.before(records);
+    await this.#intake.append(taken);
+    this.#next = first.offset + taken.length;
     this.#lastTakenMs = this.#ports.clock.nowMs();
+    if (this.#barrier.stands) return this.#intake.close('halt');
     batch.release();
     this.#ports.room.changed();
   }
 
   /** Goes on behind offsets without rows, in turn with what is taken in; `note` is not called where somebody else's entries reach over them. */
   async #pass<T>(range: OffsetRange, note: (hole: OffsetRange) => T): Promise<T | undefined> {
-    return await this.#taking.run(async () => {
+    const passed = await this.#taking.run(async () => {
       await this.#mayTake();
+      if (this.#barrier.stands) return undefined;
       const first = Math.max(range.first, this.#next);
       if (first >= range.next) return undefined;
       if (first > this.#next) throw new OutOfOrder(this.chain, this.#next, first);
       this.#next = range.next;
       return note({ first, next: range.next });
     });
+    await this.#barrier.letsPass(range.next - 1, (offset) => this.#queue.stored(offset));
+    return passed;
   }
 
   /**

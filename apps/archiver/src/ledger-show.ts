@@ -1,4 +1,4 @@
-import { type ChainId, chainText, type Ledger, type ListedEntry, listChain, offsetsIn } from '@tailrace/lake';
+import { type ChainId, chainText, type Ledger, type ListedEntry, listChain, offsetsIn, timeText } from '@tailrace/lake';
 
 /** Which chains are shown: all that match what is given. */
 export interface ChainFilter {
@@ -45,6 +45,6 @@ function entryLine(entry: ShownChain['entries'][number]): string {
   if (entry.kind !== 'data') return head;
   const { rows, voids, minTimestampMs, maxTimestampMs, object, state } = entry;
   const holes = voids.length === 0 ? '' : `, ${offsetsIn(voids)} void offsets`;
-  const time = `${new Date(minTimestampMs).toISOString()} to ${new Date(maxTimestampMs).toISOString()}`;
+  const time = `${timeText(minTimestampMs)} to ${timeText(maxTimestampMs)}`;
   return `${head}  ${rows} rows${holes}  ${time}  ${object}${STATES[state]}`;
 }

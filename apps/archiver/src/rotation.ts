@@ -11,7 +11,19 @@ export interface RotationLimits {
 export const ROTATION: RotationLimits = { maxRows: 1_000_000, maxRawBytes: 350_000_000, maxRecordTimeMs: 600_000 };
 
 /** Why an object was closed. */
-export type RotationCause = 'hour' | 'rows' | 'bytes' | 'record-time' | 'span' | 'void' | 'lost' | 'recreated' | 'room' | 'idle' | 'stop';
+export type RotationCause =
+  | 'hour'
+  | 'rows'
+  | 'bytes'
+  | 'record-time'
+  | 'span'
+  | 'void'
+  | 'lost'
+  | 'recreated'
+  | 'room'
+  | 'idle'
+  | 'stop'
+  | 'halt';
 
 /** What an open object holds, as far as its rotation needs it. */
 export interface OpenFacts {

@@ -57,7 +57,9 @@ function misplaced(ledger: Ledger, chain: ChainId, entry: DataEntry, footer: Foo
   if (name === undefined || chainText(name) !== chainText(chain) || name.first !== entry.first)
     return [`its key ${entry.object} is not that of the entry`];
   const hours = [footer.minTimestampMs, footer.maxTimestampMs].map(arrivalHour);
-  return hours.every(({ day, hour }) => day === name.day && hour === name.hour) ? [] : ['it has rows of another hour than its key says'];
+  return hours.every((arrived) => arrived?.day === name.day && arrived.hour === name.hour)
+    ? []
+    : ['it has rows of another hour than its key says'];
 }
 
 /** Looks at what stands behind one entry. Throws StoreError when it could not look. */

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { arrivalHour, dataPrefix, type LakeLayout, parseDataKey } from './object-names.ts';
+import { dataPrefix, hourFolder, type LakeLayout, parseDataKey } from './object-names.ts';
 import { type ListedObject, type ObjectStore, StoreError } from './object-store.ts';
 
 /** Broker times `[fromMs, toMs)` in ms since 1970; open where undefined. */
@@ -10,11 +10,6 @@ export interface TimeWindow {
 }
 
 const FETCHES_AT_ONCE = 4;
-
-function hourFolder(timestampMs: number): string {
-  const { day, hour } = arrivalHour(timestampMs);
-  return `dt=${day}/hour=${hour}`;
-}
 
 /**
  * The data objects of a lake whose hour meets the window: no row of the others arrived in it. A listing may also show uploads that

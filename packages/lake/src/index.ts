@@ -1,4 +1,5 @@
 export { type AuditReport, auditLake, type Finding, type LakeAuditOptions, type PartitionReport } from './audit.ts';
+export { isBrokerTime, timeText } from './broker-time.ts';
 export { type ListedEntry, listChain } from './chain-listing.ts';
 export {
   declareHole,

@@ -46,8 +46,7 @@ describe('names of objects', () => {
   it('say what they were made from', () => {
     fc.assert(
       fc.property(lake, chain, offset, time, (where, who, first, timestampMs) => {
-        const { day, hour } = arrivalHour(timestampMs);
-        expect(parseDataKey(where, dataKey(where, who, first, timestampMs))).toEqual({ ...who, first, day, hour });
+        expect(parseDataKey(where, dataKey(where, who, first, timestampMs))).toEqual({ ...who, first, ...arrivalHour(timestampMs) });
         expect(parseLedgerKey(where, entryKey(where, who, first))).toEqual({ ...who, first, kind: 'entry' });
         expect(parseLedgerKey(where, lostKey(where, who, first))).toEqual({ ...who, first, kind: 'lost' });
       }),

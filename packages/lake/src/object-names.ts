@@ -1,3 +1,4 @@
+import { isBrokerTime, timeText } from './broker-time.ts';
 import type { ChainId } from './records.ts';
 
 /** Where a lake lies within its bucket. An empty prefix is the bucket's root. */
@@ -24,18 +25,24 @@ function streamRoot(lake: LakeLayout): string {
   return under(lake.prefix, `${lake.stream}/`);
 }
 
-/** The UTC day and hour that a broker time falls into. */
-export function arrivalHour(timestampMs: number): { readonly day: string; readonly hour: string } {
-  const text = new Date(timestampMs).toISOString();
-  // Years beyond 9999 and before 0 are printed with a sign and six digits.
-  const timeAt = text.indexOf('T');
-  return { day: text.slice(0, timeAt), hour: text.slice(timeAt + 1, timeAt + 3) };
+/** The UTC day and hour that a broker time falls into; undefined where it is no broker time. */
+export function arrivalHour(timestampMs: number): { readonly day: string; readonly hour: string } | undefined {
+  if (!isBrokerTime(timestampMs)) return undefined;
+  const text = timeText(timestampMs);
+  return { day: text.slice(0, 10), hour: text.slice(11, 13) };
+}
+
+/** The folders of that hour. Throws RangeError where it is no broker time: no parser would find the name again. */
+export function hourFolder(timestampMs: number): string {
+  const arrived = arrivalHour(timestampMs);
+  if (arrived === undefined)
+    throw new RangeError(`${timeText(timestampMs)} names no folder of the lake: it must be within the years 1 to 9999.`);
+  return `dt=${arrived.day}/hour=${arrived.hour}`;
 }
 
 /** The key of a data object whose first offset is `first` and whose rows arrived in the hour of `timestampMs`. */
 export function dataKey(lake: LakeLayout, chain: ChainId, first: number, timestampMs: number): string {
-  const { day, hour } = arrivalHour(timestampMs);
-  return `${streamRoot(lake)}dt=${day}/hour=${hour}/${chain.topic}~${chain.incarnation}+${chain.partition}+${padded(first)}.parquet`;
+  return `${streamRoot(lake)}${hourFolder(timestampMs)}/${chain.topic}~${chain.incarnation}+${chain.partition}+${padded(first)}.parquet`;
 }
 
 /** Under which all data objects of the stream lie. */
