@@ -166,14 +166,13 @@ it('a group that Kafka does not know is wrong use, and so is a topic that it nev
   const topic = await makeTopic();
   const unknown = await tailrace('group', 'reset', '--group', 'indexr', '--to', 'latest', '--yes');
   expect([unknown.code, unknown.told]).toEqual([2, expect.stringMatching(/^There is no group indexr/)]);
-  // Kafka makes its own topics with the first group, and hides them from whoever does not ask for them.
-  for (const other of [topic, '__consumer_offsets']) {
-    const never = await tailrace('group', 'reset', '--group', 'indexer', '--topic', other, '--to', 'latest', '--yes');
-    expect([never.code, never.told]).toEqual([
-      2,
-      expect.stringMatching(new RegExp(`^Group indexer does not read ${other}: it has no commit there`)),
-    ]);
-  }
+  const never = await tailrace('group', 'reset', '--group', 'indexer', '--topic', topic, '--to', 'latest', '--yes');
+  expect([never.code, never.told]).toEqual([2, expect.stringMatching(/^Group indexer does not read .*: it has no commit there/)]);
+  const own = await tailrace('group', 'reset', '--group', 'indexer', '--topic', '__consumer_offsets', '--to', 'latest', '--yes');
+  expect([own.code, own.told]).toEqual([
+    2,
+    expect.stringMatching(/^Group indexer does not read __consumer_offsets: it is one of Kafka’s own/),
+  ]);
   const nowhere = await tailrace('group', 'reset', '--group', 'indexer', '--topic', 'nowhere', '--to', 'latest', '--yes');
   expect([nowhere.code, nowhere.told]).toEqual([2, expect.stringMatching(/^There is no topic nowhere/)]);
 });

@@ -149,6 +149,8 @@ it.each<[Partial<ResetOptions>, RegExp]>([
   [{ yes: false, json: true }, /with --json it can not/],
   [{ group: 'unknown' }, /no group unknown that reads service-events: name one of indexer, archiver/],
   [{ topic: 'nowhere' }, /There is no topic nowhere/],
+  [{ topic: '__consumer_offsets' }, /Group indexer does not read __consumer_offsets: it is one of Kafka’s own topics/],
+  [{ topic: '__transaction_state' }, /Group indexer does not read __transaction_state/],
   [{ to: 'offset:5' }, /name --topic and --partition/],
   [{ to: 'offset:5', partition: '0' }, /holds offsets from 20 on, and 100 is the next/],
   [{ to: 'offset:101', partition: '0' }, /holds offsets from 20 on, and 100 is the next/],

@@ -36,6 +36,8 @@ export interface ResetPorts {
 }
 
 const TIMEOUT_MS = 20_000;
+/** Kafka's own topics, by Kafka's own list: the client hides them, and no group reads them. */
+const KAFKAS_OWN: readonly string[] = ['__consumer_offsets', '__transaction_state', '__share_group_state'];
 
 /** What of the ports writes and counts, on a real cluster. */
 export function resetWriter(settings: KafkaSettings): Pick<ResetPorts, 'members' | 'commit'> {
@@ -95,6 +97,8 @@ async function affected(
   one: boolean,
 ): Promise<readonly PartitionLag[]> {
   const stream = streams[SERVICE_EVENTS_TOPIC] ?? [];
+  if (topic !== undefined && KAFKAS_OWN.includes(topic))
+    throw new ConfigError([`Group ${group} does not read ${topic}: it is one of Kafka’s own topics.`]);
   const of = await admin.groupLag(group, topic === undefined ? stream : [topic]);
   if (topic === undefined || stream.includes(topic)) requireKnownGroup(group, of);
   else if (of.length === 0) throw new ConfigError([`There is no topic ${topic}.`]);

@@ -160,8 +160,7 @@ class SecondClientAdmin implements ClusterAdmin {
 
   /** Asked first: a metadata request for a topic that is not there is an error of the whole request. */
   async #existing(names: readonly string[]): Promise<string[]> {
-    // Kafka's own too: whoever names one must not be told that it is not there.
-    const all = new Set(await this.#admin.listTopics({ includeInternals: true }));
+    const all = new Set(await this.#admin.listTopics({ includeInternals: false }));
     return names.filter((name) => all.has(name));
   }
 
