@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { asyncBufferFromFile } from 'hyparquet';
 import type { LookInto } from './audit-entry.ts';
 import { type Database, sqlName, sqlText } from './duckdb.ts';
-import { FileDamage, type FileDescription, type Footer, readFooter } from './footer.ts';
+import { FileDamage, GONE } from './file-damage.ts';
+import { type FileDescription, type Footer, readFooter } from './footer.ts';
 import type { DataEntry } from './ledger-entry.ts';
-import { StoreError } from './object-store.ts';
 import { readParquet } from './parquet-reader.ts';
 import { behindHoles } from './ranges.ts';
 import type { LakeRecord } from './records.ts';
@@ -20,7 +20,7 @@ const OWN_FAULT = /^(Out of Memory|Interrupt) Error/i;
 export function decodeObject(database: Database, folder: string): LookInto {
   return async (store, entry) => {
     const body = await store.get(entry.object);
-    if (body === undefined) throw new StoreError(`${store.name} lists ${entry.object}, and then has no such object.`);
+    if (body === undefined) throw new FileDamage(entry.object, GONE);
     const path = join(folder, `${entry.attempt}.parquet`);
     try {
       await writeFile(path, body);

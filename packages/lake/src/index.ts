@@ -1,6 +1,6 @@
 export { type AuditReport, auditLake, type Finding, type LakeAuditOptions, type PartitionReport } from './audit.ts';
 export { isBrokerTime, timeText } from './broker-time.ts';
-export { type ListedEntry, listChain } from './chain-listing.ts';
+export { type DamagedEntry, type ListedEntry, listChain } from './chain-listing.ts';
 export {
   declareHole,
   type Ended,
@@ -21,7 +21,8 @@ export { compareWithLogs, type LogComparison, type LogExtent, type LogReport, tr
 export { fetchObjects, listDataObjects, type TimeWindow } from './data-objects.ts';
 export { decodeObject } from './decode-object.ts';
 export { Database } from './duckdb.ts';
-export { FileDamage, readFooter } from './footer.ts';
+export { FileDamage } from './file-damage.ts';
+export { readFooter } from './footer.ts';
 export { Ledger } from './ledger.ts';
 export { type DataEntry, LedgerDamage, type LedgerEntry, MAX_DATA_SPAN } from './ledger-entry.ts';
 export { type BuiltObject, buildObject, dataEntry, objectMaker, type Rows } from './object-builder.ts';
