@@ -13,6 +13,12 @@ import type { LakeRecord } from './records.ts';
 /** What a database says when it has failed, and not the file. */
 const OWN_FAULT = /^(Out of Memory|Interrupt) Error/i;
 
+/** The damage that a reader met in the file at `path`; undefined where it was the database or the disk that failed. */
+export function undecodable(object: string, path: string, error: unknown): FileDamage | undefined {
+  if (!(error instanceof Error) || 'code' in error || OWN_FAULT.test(error.message)) return undefined;
+  return new FileDamage(object, `it can not be decoded (${error.message.split('\n', 1)[0]?.replaceAll(path, object)})`);
+}
+
 /**
  * Looks at every record of an object: fetched whole into `folder`, its footer read by one reader and its rows by another, each value
  * rebuilt and digested, the offsets one behind the other but for the voids, and the times within what the footer says.
@@ -92,6 +98,5 @@ function checkRecord(
 /** The file was fetched whole, so what can not be decoded is damaged; unless it is the database or the disk that failed. */
 function damageOf(object: string, path: string, error: unknown): unknown {
   if (error instanceof FileDamage) return error.file === object ? error : new FileDamage(object, error.what);
-  if (!(error instanceof Error) || 'code' in error || OWN_FAULT.test(error.message)) return error;
-  return new FileDamage(object, `it can not be decoded (${error.message.split('\n', 1)[0]?.replaceAll(path, object)})`);
+  return undecodable(object, path, error) ?? error;
 }
