@@ -69,7 +69,8 @@ const FINDINGS: Readonly<Record<Finding['kind'], string>> = {
   'missing-object': 'The entry is not the last one of its chain, and neither its object nor a `.lost.json` is there.',
   'damaged-object': 'The object is not as its entry says, or can not be read: it is cut, or its bytes do not fit the store’s checksum.',
   'damaged-entry': 'The entry makes no sense, or can not be read.',
-  'unclaimed-object': 'No entry names this object: its rows would be read, and nothing says that they belong here. Also a `*.parquet` among the data whose name is none of the lake’s.',
+  'unclaimed-object':
+    'No entry names this object: its rows would be read, and nothing says that they belong here. Also a `*.parquet` among the data whose name is none of the lake’s.',
   expired: 'Kafka deleted these offsets before they were archived: they are missing for good.',
   truncated: 'Kafka’s log ends below the chain (after an unclean leader election): what is written there next would be taken for archived.',
   late: 'These offsets wait in Kafka for longer than the archiver’s allowed delay: see whether it runs and what its `/readyz` says, before Kafka deletes them. Or the first of them has a time outside of the years 1 to 9999, before which the archiver stands still.',
