@@ -33,9 +33,18 @@ export type ArchiveEvent =
   | { readonly kind: 'built-in-parts'; readonly chain: ChainId; readonly first: number; readonly next: number; readonly how: InParts }
   /** A step failed and is tried again, for as long as it takes. */
   | { readonly kind: 'step-failed'; readonly chain: ChainId; readonly step: Step; readonly attempts: number; readonly cause: unknown }
+  /** The disk has no room for more rows: the partition takes in nothing until it has. */
+  | { readonly kind: 'disk-short'; readonly chain: ChainId; readonly sentence: string }
+  | { readonly kind: 'disk-enough'; readonly chain: ChainId }
   | { readonly kind: 'abandoned'; readonly chain: ChainId; readonly rows: number; readonly cause: Error }
   /** Files of a lane that ended could not be deleted: they stay until the next start. */
   | { readonly kind: 'cleanup-failed'; readonly chain: ChainId; readonly cause: unknown };
 
 /** A step of making an object stand. */
-export type Step = 'build the file' | 'look up the topic' | 'read the void again' | 'look up the log’s start' | 'write to the store';
+export type Step =
+  | 'build the file'
+  | 'look up the topic'
+  | 'read the void again'
+  | 'look up the log’s start'
+  | 'write to the store'
+  | 'find room on the disk';

@@ -8,6 +8,7 @@ const TOLD_OFFSETS = 20;
 
 /** Turns the archiver's events into log lines. What is lost, or may be, is an error; what passes by itself is a warning. */
 export function archiveLog(log: Logger): (event: ArchiveEvent) => void {
+  const short = new Set<string>();
   return (event) => {
     const where = chainText(event.chain);
     switch (event.kind) {
@@ -63,10 +64,20 @@ export function archiveLog(log: Logger): (event: ArchiveEvent) => void {
           `${where}: to ${event.step} failed and is tried again (attempt ${event.attempts}): ${text(event.cause)}`,
         );
         return;
+      case 'disk-short':
+        // One disk for all partitions: the first that waits tells it, and the last that goes on.
+        if (short.size === 0)
+          log.warn({ ...event.chain }, `${where} and all others take in nothing until there is room: ${event.sentence}`);
+        short.add(where);
+        return;
+      case 'disk-enough':
+        short.delete(where);
+        if (short.size === 0) log.info({ ...event.chain }, 'the disk has room again: records are taken in');
+        return;
       case 'abandoned':
         log.info(
           { ...event.chain, rows: event.rows },
-          `${event.rows} open rows of ${where} are left for the next owner: ${event.cause.message}`,
+          `${event.rows} open rows of ${where} are given up, and read from Kafka again where it still has them: ${event.cause.message}`,
         );
         return;
       case 'cleanup-failed':

@@ -129,6 +129,7 @@ export const ARCHIVER_METRICS = {
         'look up the log’s start': true,
         'read the void again': true,
         'write to the store': true,
+        'find room on the disk': true,
       }),
     },
     says: 'Steps that failed and are tried again.',

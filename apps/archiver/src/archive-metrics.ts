@@ -54,7 +54,11 @@ export function archiveMetrics(registry: Metrics, views: () => readonly LaneArch
       case 'step-failed':
         failed.inc({ step: event.step });
         return;
+      case 'disk-short':
+        failed.inc({ step: 'find room on the disk' });
+        return;
       case 'chain-opened':
+      case 'disk-enough':
       case 'abandoned':
       case 'cleanup-failed':
         return;

@@ -55,6 +55,28 @@ it('calls a loss a loss, as an error, and tells what passes by itself ever more 
   expect(logged(...Array.from({ length: 16 }, (_, i) => failed(i + 1)))).toHaveLength(5);
 });
 
+it('tells a disk without room once per change, for all partitions together, and counts it', async () => {
+  const chains = [0, 1, 2].map((partition) => ({ ...CHAIN, partition }));
+  const short = chains.map((chain): ArchiveEvent => ({ kind: 'disk-short', chain, sentence: 'the disk of /data has 1 MiB free' }));
+  const enough = chains.map((chain): ArchiveEvent => ({ kind: 'disk-enough', chain }));
+  const lines = logged(...short, ...enough, ...short.slice(1));
+  expect(lines).toMatchObject([
+    { level: 'warn', msg: expect.stringContaining('the disk of /data has 1 MiB free') },
+    { level: 'info', msg: expect.stringContaining('room again') },
+    { level: 'warn' },
+  ]);
+  const registry = createMetrics();
+  const observe = archiveMetrics(registry, () => []);
+  for (const event of short) observe(event);
+  expect(await registry.metrics()).toContain('failed_steps_total{step="find room on the disk"} 3');
+});
+
+it('says of rows that are given up that Kafka may not have them any more', () => {
+  expect(logged({ kind: 'abandoned', chain: CHAIN, rows: 7, cause: new Error('taken away') })).toMatchObject([
+    { msg: expect.stringMatching(/^7 open rows of .* are given up, and read from Kafka again where it still has them: taken away$/) },
+  ]);
+});
+
 it('counts what happens, and shows each partition as it is when the figures are read', async () => {
   const registry = createMetrics();
   let views = [VIEW];

@@ -1,6 +1,7 @@
 import { auditLake, type ChainId, type LakeRecord, StoreError } from '@tailrace/lake';
 import { MemoryStore } from '@tailrace/lake/testing';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { archiveHealth } from './archive-health.ts';
 import { batchOf, CHAIN, laneOf, NINE, SinkWorld, type WorldOptions } from './testing/sink-world.ts';
 
 const KIB = 1024;
@@ -86,11 +87,22 @@ describe('the room in the spool', () => {
     const behind = w.sink.write(batchOf(rows(10, 20)), signal);
     // What was open is written, so that its room comes back.
     await before;
-    await vi.waitFor(() => expect(w.sink.views()[0]?.problem).toBe('the disk below ARCHIVER_DATA_DIR has 10 MiB left'));
+    await vi.waitFor(() =>
+      expect(w.sink.views()[0]?.problem ?? '').toContain(
+        'the disk of /data/spool (ARCHIVER_DATA_DIR) has 10 MiB free, and 64 MiB are needed',
+      ),
+    );
+    expect(archiveHealth(w.sink.views())).toMatchObject({
+      state: 'degraded',
+      sentence: expect.stringContaining('the disk of /data/spool'),
+    });
+    expect(w.seen('disk-short')).toHaveLength(1);
+    expect(w.seen('disk-enough')).toHaveLength(0);
     expect(w.sink.views()[0]?.spooledRows).toBe(0);
     free = 2 ** 40;
     await vi.waitFor(() => expect(w.sink.views()[0]?.spooledRows).toBe(10), { timeout: 5_000 });
     expect(w.sink.views()[0]?.problem).toBeUndefined();
+    expect([w.seen('disk-short').length, w.seen('disk-enough').length]).toEqual([1, 1]);
     await w.sink.flush('stop', [CHAIN]);
     await behind;
     expect(await w.archived()).toEqual([rows(0, 10), rows(10, 20)]);
@@ -101,8 +113,9 @@ describe('the room in the spool', () => {
     await w.sink.assign(laneOf());
     const lane = new AbortController();
     const write = w.sink.write(batchOf(rows(0, 10)), lane.signal);
-    await vi.waitFor(() => expect(w.sink.views()[0]?.problem).toContain('has 0 MiB left'));
+    await vi.waitFor(() => expect(w.sink.views()[0]?.problem).toContain('has 0 MiB free'));
     lane.abort();
     await expect(write).rejects.toThrow('the partition was taken away');
+    expect(w.seen('disk-enough')).toHaveLength(1);
   });
 });

@@ -71,7 +71,7 @@ export function createArchiver(config: ArchiverConfig, ports: ArchiverPorts, { g
       },
       database,
       spool,
-      room: new SpoolRoom(config.maxSpoolMb * MIB, () => spool.freeBytes()),
+      room: new SpoolRoom(config.maxSpoolMb * MIB, { folder: config.dataFolder, freeBytes: () => spool.freeBytes() }),
       building: new Turn(),
       confirmVoids: voidReader(log),
       ...life,

@@ -1,7 +1,7 @@
 import { StandsStill } from '@tailrace/kafka-kit';
 import { type ChainId, chainText, type OffsetRange, timeText } from '@tailrace/lake';
 
-/** What was not archived yet is given up: the next owner reads it again from the chain's end. */
+/** What was not archived yet is given up: whoever opens the chain next reads it again from its end, as far as Kafka still has it. */
 export class Abandoned extends Error {
   constructor(chain: ChainId, why: string) {
     super(`The open records of ${chainText(chain)} are given up: ${why}.`);

@@ -1,4 +1,4 @@
-import { chainText, type OffsetRange, type PartitionReport, timeText } from '@tailrace/lake';
+import { chainText, type Finding, type OffsetRange, type PartitionReport, timeText } from '@tailrace/lake';
 import type { ComparedPartition, KafkaSide, LakeAudit } from './lake-audit.ts';
 
 const MIB = 1024 * 1024;
@@ -23,13 +23,12 @@ export function auditLines(audit: LakeAudit, lake: string): string[] {
     partitions.length === 0
       ? `The lake in ${lake} is empty: nothing was archived there yet.`
       : `${heldPartitions(audit)}, ${sum(({ rows }) => rows)} rows in ${sum(({ objects }) => objects)} objects, ${(sum(({ bytes }) => bytes) / MIB).toFixed(1)} MiB.`;
-  return [
-    held,
-    ...partitions.flatMap(declaredLines),
-    ...kafkaLines(kafka),
-    ...findings.map((finding) => `${finding.kind}: ${chainText(finding)}, ${range(finding)}: ${finding.detail}.`),
-    verdictLine(audit),
-  ];
+  return [held, ...partitions.flatMap(declaredLines), ...kafkaLines(kafka), ...findings.map(findingLine), verdictLine(audit)];
+}
+
+function findingLine(finding: Finding): string {
+  const where = 'topic' in finding ? `${chainText(finding)}, ${range(finding)}: ` : '';
+  return `${finding.kind}: ${where}${finding.detail}.`;
 }
 
 /** Each chain of the lake is one of those that were compared, or of a topic that Kafka has no longer. */

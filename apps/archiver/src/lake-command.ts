@@ -8,7 +8,7 @@ import { auditLakeAlone, auditLakeAndKafka, type LakeAudit } from './lake-audit.
 import { auditLines } from './lake-audit-lines.ts';
 import { lakeLayout, STREAM } from './lake-layout.ts';
 import { queryLake } from './lake-query.ts';
-import { type ChainFilter, chainLines, type ShownChain, shownChains } from './ledger-show.ts';
+import { type ChainFilter, chainLines, NoSuchChain, type ShownChain, shownChains } from './ledger-show.ts';
 import { progressNotes } from './progress.ts';
 import { tableLines } from './table.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';
@@ -21,6 +21,9 @@ export interface Terminal {
   out(text: string): void;
   note(text: string): void;
 }
+
+/** What says that the command line asks for something that there is not. */
+const WRONG_USE = [ConfigError, QueryFault, NoSuchChain] as const;
 
 const GROUP = groupNamed('archiver');
 
@@ -36,7 +39,7 @@ export async function lakeCommand(argv: readonly string[], terminal: Terminal): 
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.good : EXIT.wrongUse;
     terminal.note(`${error instanceof ConfigError ? error.lines.join('\n') : error instanceof Error ? error.message : String(error)}\n`);
-    return error instanceof ConfigError || error instanceof QueryFault ? EXIT.wrongUse : EXIT.failed;
+    return WRONG_USE.some((kind) => error instanceof kind) ? EXIT.wrongUse : EXIT.failed;
   }
 }
 
@@ -149,14 +152,16 @@ async function show(flags: ShowFlags, terminal: Terminal): Promise<number> {
   return await withStore(config.s3, async (store) => {
     const shown: ShownChain[] = [];
     let count = 0;
+    let damaged = false;
     for await (const chain of shownChains(new Ledger(store, lakeLayout(config.s3)), flags)) {
       count++;
+      damaged ||= chain.entries.some(({ kind }) => kind === 'damaged');
       if (flags.json === true) shown.push(chain);
       else terminal.out(`${chainLines(chain).join('\n')}\n`);
     }
     if (flags.json === true) terminal.out(`${JSON.stringify({ chains: shown })}\n`);
-    else if (count === 0) terminal.out('No chain of the ledger is of that kind.\n');
-    return EXIT.good;
+    else if (count === 0) terminal.out('The ledger is empty: nothing was archived there yet.\n');
+    return damaged ? EXIT.finding : EXIT.good;
   });
 }
 

@@ -2,9 +2,12 @@ import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   Database,
+  damagedFile,
+  FileDamage,
   fetchObjects,
   type LakeLayout,
   LakeQuery,
+  type ListedObject,
   listDataObjects,
   type ObjectStore,
   type QueryResult,
@@ -45,8 +48,9 @@ export async function queryLake(
 ): Promise<QueryResult> {
   return await inTemporaryFolder(async (folder) => {
     const objectsFolder = join(folder, 'objects');
+    const spill = join(folder, 'spill');
     const free = await freeBytes(folder);
-    const database = await Database.open({ threads: 2, tempFolder: join(folder, 'spill') });
+    const database = await Database.open({ threads: 2, tempFolder: spill });
     try {
       const query = await LakeQuery.open(database, sql, { folder: objectsFolder, maxSpillBytes: free * SPILL_SHARE });
       try {
@@ -54,7 +58,7 @@ export async function queryLake(
         const bytes = objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
         if (bytes > free * OBJECTS_SHARE) throw new NoRoom(objects.length, bytes, free * OBJECTS_SHARE, folder);
         note(`fetching ${objects.length} ${objects.length === 1 ? 'object' : 'objects'}, ${inMib(bytes)}\n`);
-        return await query.run(await fetchObjects(store, objects, objectsFolder), window);
+        return await runOver(query, await fetched(store, objects, objectsFolder), window, { objectsFolder, spill });
       } finally {
         query.close();
       }
@@ -62,6 +66,39 @@ export async function queryLake(
       database.close();
     }
   });
+}
+
+/** Without one of its objects a query would have a wrong result, so it has none. */
+class DamagedLake extends Error {
+  constructor(damage: FileDamage) {
+    super(
+      `${damage.message} The query has no result, because the rows of that object would be missing: leave its hour out with --from and --to, and see what else \`tailrace lake audit --deep\` finds.`,
+      { cause: damage },
+    );
+    this.name = 'DamagedLake';
+  }
+}
+
+async function fetched(store: ObjectStore, objects: readonly ListedObject[], folder: string): Promise<readonly string[]> {
+  try {
+    return await fetchObjects(store, objects, folder);
+  } catch (error) {
+    throw error instanceof FileDamage ? new DamagedLake(error) : error;
+  }
+}
+
+async function runOver(
+  query: LakeQuery,
+  files: readonly string[],
+  window: TimeWindow,
+  { objectsFolder, spill }: { readonly objectsFolder: string; readonly spill: string },
+): Promise<QueryResult> {
+  try {
+    return await query.run(files, window);
+  } catch (error) {
+    const damage = await damagedFile(files, objectsFolder, spill);
+    throw damage === undefined ? error : new DamagedLake(damage);
+  }
 }
 
 async function freeDiskBytes(folder: string): Promise<number> {

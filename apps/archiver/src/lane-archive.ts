@@ -1,5 +1,5 @@
 import { type Batch, type Outcome, STORED } from '@tailrace/kafka-kit';
-import { type ChainId, type OffsetRange, offsetsIn, type RowFile, within } from '@tailrace/lake';
+import type { ChainId, OffsetRange, RowFile } from '@tailrace/lake';
 import type { ArchiveEvent } from './archive-events.ts';
 import type { ArchivePorts } from './archive-ports.ts';
 import { recordsFrom } from './batch-records.ts';
@@ -9,15 +9,12 @@ import { Intake } from './intake.ts';
 import type { LaneArchiveView } from './lane-archive-view.ts';
 import { LaneLife } from './lane-life.ts';
 import type { RotationLimits } from './rotation.ts';
-import type { RoomUser } from './spool-room.ts';
+import type { Full, RoomUser } from './spool-room.ts';
 import type { ClosedHole } from './store-hole.ts';
-import type { ClosedRows } from './store-object.ts';
+import { rowsFrom } from './store-object.ts';
 import { type Closed, StoreQueue } from './store-queue.ts';
 import { TimeBarrier } from './time-barrier.ts';
 import { Turn } from './turn.ts';
-
-/** How often the room in the spool is looked at by those who wait for it. */
-const ROOM_LOOK_MS = 1_000;
 
 /** Events that say that the store step gets on. */
 const PROGRESS: ReadonlySet<ArchiveEvent['kind']> = new Set([
@@ -243,15 +240,24 @@ export class LaneArchive implements RoomUser {
   }
 
   async #roomInSpool(): Promise<void> {
-    const { room, clock } = this.#ports;
-    for (let full = await room.fullBecause(); full !== undefined && this.#queue.gone === undefined; full = await room.fullBecause()) {
-      this.#problem ??= full;
+    const { room, clock, observe } = this.#ports;
+    let told: string | undefined;
+    let isShort = false;
+    const waits = ({ of, sentence }: Full): void => {
+      if (of === 'disk' && !isShort) {
+        isShort = true;
+        observe({ kind: 'disk-short', chain: this.chain, sentence });
+      }
+      // What the store step has to say comes first.
+      if (this.#problem === undefined || this.#problem === told) this.#problem = sentence;
+      told = sentence;
       this.#closeIfWanted();
-      // Also without a change here: others may have freed the disk.
-      const looked = new AbortController();
-      await Promise.race([room.change(), clock.sleep(ROOM_LOOK_MS, looked.signal)]);
-      looked.abort();
-      if (this.#problem === full) this.#problem = undefined;
+    };
+    try {
+      await room.until(clock, { isOver: () => this.#queue.gone !== undefined, waits });
+    } finally {
+      if (this.#problem === told) this.#problem = undefined;
+      if (isShort) observe({ kind: 'disk-enough', chain: this.chain });
     }
     if (this.#queue.gone !== undefined) throw this.#queue.gone;
   }
@@ -283,12 +289,6 @@ export class LaneArchive implements RoomUser {
   #discardAside(cause: Error): void {
     void this.discard(cause).catch((fault: unknown) => this.#ports.observe({ kind: 'cleanup-failed', chain: this.chain, cause: fault }));
   }
-}
-
-/** How many of its rows lie at or above `from`. */
-function rowsFrom({ first, next, voids }: ClosedRows, from: number): number {
-  const above = { first: Math.max(first, from), next };
-  return Math.max(0, above.next - above.first) - offsetsIn(within(voids, above));
 }
 
 function fileOf(closed: Closed): RowFile | undefined {

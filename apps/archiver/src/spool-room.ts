@@ -1,3 +1,5 @@
+import type { Clock } from '@tailrace/kafka-kit';
+
 /** A lane as far as the room in the spool is concerned. */
 export interface RoomUser {
   /** Bytes of the object that takes in rows; 0 where there is none, or it is about to be closed. */
@@ -7,6 +9,28 @@ export interface RoomUser {
   /** Closes the open object as soon as nothing is being taken in. */
   closeForRoom(): void;
 }
+
+/** Why nothing may be taken in. `disk`: somebody else filled it, and only people can free it. */
+export interface Full {
+  readonly of: 'limit' | 'disk';
+  readonly sentence: string;
+}
+
+/** The disk below the spool. */
+export interface SpoolDisk {
+  readonly folder: string;
+  freeBytes(): Promise<number>;
+}
+
+/** Whoever waits for room. */
+export interface RoomWaiter {
+  isOver(): boolean;
+  /** Is told why, at the begin and at each further look. */
+  waits(full: Full): void;
+}
+
+/** How often the room is looked at by those who wait for it: also without a change here others may have freed the disk. */
+const LOOK_MS = 1_000;
 
 /** Of the room, for objects that take in rows; the rest is for those that are closed and on their way into the lake. */
 const OPEN_SHARE = 0.5;
@@ -20,15 +44,14 @@ const DISK_SLACK_BYTES = 64 * 1024 * 1024;
  */
 export class SpoolRoom {
   readonly #maxBytes: number;
-  /** Free bytes of the disk below the spool. */
-  readonly #freeBytes: () => Promise<number>;
+  readonly #disk: SpoolDisk;
   readonly #users = new Set<RoomUser>();
   /** One for all who wait: looking again and again must leave nothing behind. */
   #change: { readonly promise: Promise<void>; readonly tell: () => void } | undefined;
 
-  constructor(maxBytes: number, freeBytes: () => Promise<number>) {
+  constructor(maxBytes: number, disk: SpoolDisk) {
     this.#maxBytes = maxBytes;
-    this.#freeBytes = freeBytes;
+    this.#disk = disk;
   }
 
   add(user: RoomUser): void {
@@ -47,16 +70,31 @@ export class SpoolRoom {
     this.#change = undefined;
   }
 
-  /** Why nothing may be taken in now, as words for people; undefined where something may. */
-  async fullBecause(): Promise<string | undefined> {
+  /** Resolves when something may be taken in, or nobody waits any more. */
+  async until(clock: Clock, waiter: RoomWaiter): Promise<void> {
+    for (let full = await this.full(); full !== undefined && !waiter.isOver(); full = await this.full()) {
+      waiter.waits(full);
+      const looked = new AbortController();
+      await Promise.race([this.change(), clock.sleep(LOOK_MS, looked.signal)]);
+      looked.abort();
+    }
+  }
+
+  /** Why nothing may be taken in now; undefined where something may. */
+  async full(): Promise<Full | undefined> {
     const held = this.#sum((user) => user.heldBytes());
-    if (held >= this.#maxBytes) return `the spool holds ${inMib(held)}, all that ARCHIVER_MAX_SPOOL_MB allows`;
+    if (held >= this.#maxBytes) return { of: 'limit', sentence: `the spool holds ${inMib(held)}, all that ARCHIVER_MAX_SPOOL_MB allows` };
     const largest = Math.max(0, ...[...this.#users].map((user) => user.heldBytes()));
-    const free = await this.#freeBytes();
-    if (free >= largest + DISK_SLACK_BYTES) return undefined;
+    const free = await this.#disk.freeBytes();
+    const needed = largest + DISK_SLACK_BYTES;
+    if (free >= needed) return undefined;
     // What is open can only become free by being written.
     this.#closeDownTo(0);
-    return `the disk below ARCHIVER_DATA_DIR has ${inMib(free)} left`;
+    const { folder } = this.#disk;
+    return {
+      of: 'disk',
+      sentence: `the disk of ${folder} (ARCHIVER_DATA_DIR) has ${inMib(free)} free, and ${Math.ceil(needed / 2 ** 20)} MiB are needed (its largest object once more, and ${inMib(DISK_SLACK_BYTES)}): free some`,
+    };
   }
 
   /** Resolves at the next change. */

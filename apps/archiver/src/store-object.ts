@@ -9,6 +9,7 @@ import {
   extendChain,
   isOfTheMoment,
   type OffsetRange,
+  offsetsIn,
   type RowFile,
   type Rows,
   within,
@@ -24,6 +25,12 @@ export interface ClosedRows extends OffsetRange {
   readonly kind: 'rows';
   readonly file: RowFile;
   readonly voids: readonly OffsetRange[];
+}
+
+/** How many of its rows lie at or above `from`. */
+export function rowsFrom({ first, next, voids }: ClosedRows, from: number): number {
+  const above = { first: Math.max(first, from), next };
+  return Math.max(0, above.next - above.first) - offsetsIn(within(voids, above));
 }
 
 /**

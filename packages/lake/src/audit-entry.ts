@@ -1,4 +1,5 @@
-import { FileDamage, type Footer, readFooter } from './footer.ts';
+import { FileDamage } from './file-damage.ts';
+import { type Footer, readFooter } from './footer.ts';
 import type { Ledger } from './ledger.ts';
 import type { DataEntry, LedgerEntry } from './ledger-entry.ts';
 import { arrivalHour, parseDataKey } from './object-names.ts';

@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditLake } from './audit.ts';
+import { lookAtFooter } from './audit-entry.ts';
+import { decodeObject } from './decode-object.ts';
 import { Database } from './duckdb.ts';
+import { FileDamage } from './file-damage.ts';
 import { Ledger } from './ledger.ts';
 import { formatEntry } from './ledger-entry.ts';
 import { entryKey } from './object-names.ts';
 import { ArchivedLake, LAKE, NINE, run } from './testing/archived-lake.ts';
-import { CHAIN, MemoryStore } from './testing/index.ts';
+import { CHAIN, inFolder, MemoryStore } from './testing/index.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -121,8 +124,8 @@ describe('an audit', () => {
     ]);
     expect(findings.filter(({ kind }) => kind === 'gap')).toMatchObject([{ first: 0, next: 10 }]);
     const damaged = findings.filter(({ kind }) => kind === 'damaged-object');
-    expect(damaged.some(({ first, detail }) => first === 10 && detail.includes(cut))).toBe(true);
-    expect(damaged.some(({ first, detail }) => first === 20 && detail.includes('first is 0, and should be 20'))).toBe(true);
+    expect(damaged).toContainEqual(expect.objectContaining({ first: 10, detail: expect.stringContaining(cut) }));
+    expect(damaged).toContainEqual(expect.objectContaining({ first: 20, detail: expect.stringContaining('first is 0, and should be 20') }));
   });
 
   it('finds rows of another hour than the key says', async () => {
@@ -143,6 +146,89 @@ describe('an audit', () => {
     lake.store.objects.set(key, formatEntry({ kind: 'genesis', first: 11, next: 20, attempt: 'x' }));
     const { findings } = await auditLake(lake.ledger);
     expect(findings[0]).toMatchObject({ kind: 'damaged-entry', first: 10, detail: expect.stringContaining(key) });
+  });
+
+  it('goes on whatever is wrong with the content of one object or entry: each is a finding, and the others are looked at', async () => {
+    const lake = new ArchivedLake(database);
+    for (let first = 0; first < 60; first += 10) await lake.add(run(first, first + 10));
+    const [, empty, short, unreadable, gone] = lake.keys as [string, string, string, string, string];
+    lake.store.objects.set(empty, Buffer.alloc(0));
+    lake.store.objects.set(short, Buffer.alloc(11));
+    const badEntry = entryKey(LAKE, CHAIN, 50);
+    const store = new MemoryStore(
+      async (operation, key) => {
+        // As S3Store does where the store's own checksum does not fit.
+        if (operation === 'get' && [unreadable, badEntry].includes(key)) throw new FileDamage(key, 'its bytes do not fit the checksum');
+        if (operation === 'get' && key === gone) lake.store.objects.delete(gone);
+      },
+      undefined,
+      lake.store.objects,
+    );
+    await inFolder(async (folder) => {
+      for (const lookInto of [lookAtFooter, decodeObject(database, folder)]) {
+        const { findings, partitions } = await auditLake(new Ledger(store, LAKE), { lookInto });
+        expect(partitions).toMatchObject([{ objects: 1, rows: 10 }]);
+        const kinds = findings.map((finding) => [finding.kind, 'first' in finding && finding.first]);
+        for (const first of [10, 20, 30, 40])
+          expect(kinds).toContainEqual([first === 40 ? expect.stringMatching(/^(damaged|missing)-object$/) : 'damaged-object', first]);
+        expect(kinds).toContainEqual(['damaged-entry', 50]);
+        for (const key of [empty, short, unreadable, badEntry])
+          expect(
+            findings.some(({ detail }) => detail.includes(key)),
+            key,
+          ).toBe(true);
+      }
+    });
+  });
+
+  it('an object of every length that it could be cut to is a finding', async () => {
+    const lake = new ArchivedLake(database);
+    await lake.add(run(0, 3));
+    const [key] = lake.keys as [string];
+    const whole = lake.store.objects.get(key) as Buffer;
+    for (let bytes = 0; bytes < whole.length; bytes += bytes < 40 ? 1 : 101) {
+      lake.store.objects.set(key, whole.subarray(0, bytes));
+      expect((await auditLake(lake.ledger)).findings, `${bytes} bytes`).toMatchObject([{ kind: 'damaged-object', first: 0, next: 3 }]);
+    }
+  });
+
+  it('finds every file that a reader of *.parquet would read and nobody claimed, whatever its name', async () => {
+    const lake = new ArchivedLake(database);
+    await lake.add(run(0, 3));
+    const [own] = lake.keys as [string];
+    const strangers = [
+      'service-events/copy.parquet',
+      'service-events/.parquet',
+      own.replace('.parquet', ' (1).parquet'),
+      own.replace(/dt=[^/]*/, 'dt=+030000-01-01'),
+      own.replace('hour=09', 'hour=9'),
+    ];
+    for (const key of strangers) lake.store.objects.set(key, lake.store.objects.get(own) as Buffer);
+    const { findings, partitions } = await auditLake(lake.ledger);
+    expect(partitions).toMatchObject([{ objects: 1, rows: 3 }]);
+    expect(findings).toHaveLength(strangers.length);
+    for (const object of strangers)
+      expect(findings).toContainEqual({ kind: 'unclaimed-object', object, detail: expect.stringContaining(object) });
+  });
+
+  it('never says that more objects were looked into than there are, also where an archiver goes on meanwhile', async () => {
+    const lake = new ArchivedLake(database);
+    await lake.add(run(0, 3));
+    let listings = 0;
+    const store = new MemoryStore(
+      async (operation) => {
+        // Behind the listing of the objects comes that of the chains.
+        if (operation === 'list' && ++listings === 2) await lake.add(run(3, 6));
+      },
+      undefined,
+      lake.store.objects,
+    );
+    const told: number[][] = [];
+    await auditLake(new Ledger(store, LAKE), { progress: (done, all) => told.push([done, all]) });
+    expect(told).toEqual([
+      [1, 1],
+      [2, 2],
+    ]);
   });
 
   it('says that it could not look when the store fails, instead of finding something', async () => {

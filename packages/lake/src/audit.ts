@@ -4,8 +4,8 @@ import { LedgerDamage, type LedgerEntry } from './ledger-entry.ts';
 import { dataPrefix, entryKey, parseDataKey } from './object-names.ts';
 import type { ChainId, OffsetRange } from './records.ts';
 
-/** Something that is not as the ledger and the design say. */
-export interface Finding extends ChainId, OffsetRange {
+/** Something of one chain that is not as the ledger and the design say. */
+export interface ChainFinding extends ChainId, OffsetRange {
   readonly kind:
     | 'gap'
     | 'overlap'
@@ -21,6 +21,15 @@ export interface Finding extends ChainId, OffsetRange {
     | 'late';
   readonly detail: string;
 }
+
+/** A file among the data that no entry claims and whose name is none of ours: who reads all `*.parquet` reads it. */
+export interface StrangerFinding {
+  readonly kind: 'unclaimed-object';
+  readonly object: string;
+  readonly detail: string;
+}
+
+export type Finding = ChainFinding | StrangerFinding;
 
 /** What a lake holds of one partition of one life of a topic: offsets `[first, next)`. */
 export interface PartitionReport extends ChainId, OffsetRange {
@@ -73,33 +82,28 @@ export async function auditLake(ledger: Ledger, options: LakeAuditOptions = {}):
   // Objects first: each one listed was claimed before, so a claim that is not there when the ledger is read later will never come.
   const sizes = new Map<string, number>();
   for await (const { key, sizeBytes } of ledger.store.list(dataPrefix(ledger.lake)))
-    if (parseDataKey(ledger.lake, key) !== undefined) sizes.set(key, sizeBytes);
+    if (key.endsWith('.parquet')) sizes.set(key, sizeBytes);
 
   const partitions: PartitionReport[] = [];
   const findings: Finding[] = [];
   const all = sizes.size;
   let objects = 0;
   for (const chain of await ledger.chains()) {
-    const audited = await auditChain(ledger, chain, { sizes, lookInto, atOnce }, () => progress(++objects, all));
+    const audited = await auditChain(ledger, chain, { sizes, lookInto, atOnce }, () => progress(++objects, Math.max(all, objects)));
     partitions.push(audited.report);
     findings.push(...audited.findings);
     for (const key of audited.claimed) sizes.delete(key);
   }
-  for (const key of sizes.keys()) {
-    const name = parseDataKey(ledger.lake, key);
-    if (name === undefined) continue;
-    const { topic, incarnation, partition, first } = name;
-    findings.push({
-      topic,
-      incarnation,
-      partition,
-      kind: 'unclaimed-object',
-      first,
-      next: first + 1,
-      detail: `no ledger entry claims ${key}`,
-    });
-  }
-  return { partitions, findings };
+  return { partitions, findings: [...findings, ...[...sizes.keys()].map((key) => unclaimed(ledger, key))] };
+}
+
+function unclaimed({ lake }: Ledger, key: string): Finding {
+  const name = parseDataKey(lake, key);
+  const kind = 'unclaimed-object';
+  if (name === undefined)
+    return { kind, object: key, detail: `no ledger entry claims ${key}, and its name is none of the lake's: readers of *.parquet read it` };
+  const { topic, incarnation, partition, first } = name;
+  return { topic, incarnation, partition, kind, first, next: first + 1, detail: `no ledger entry claims ${key}` };
 }
 
 async function auditChain(
@@ -115,7 +119,7 @@ async function auditChain(
     else firsts.push(first);
   }
   const findings: Finding[] = [];
-  const finding = (kind: Finding['kind'], first: number, next: number, detail: string): void => {
+  const finding = (kind: ChainFinding['kind'], first: number, next: number, detail: string): void => {
     findings.push({ ...chain, kind, first, next, detail });
   };
   const read = await mapSome(firsts, context.atOnce, async (first, place): Promise<AuditedEntry | undefined> => {
@@ -144,7 +148,7 @@ async function readEntry(
   ledger: Ledger,
   chain: ChainId,
   first: number,
-  finding: (kind: Finding['kind'], first: number, next: number, detail: string) => void,
+  finding: (kind: ChainFinding['kind'], first: number, next: number, detail: string) => void,
 ): Promise<LedgerEntry | undefined> {
   try {
     const entry = await ledger.entryAt(chain, first);

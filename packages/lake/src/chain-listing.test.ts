@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { listChain } from './chain-listing.ts';
 import { Database } from './duckdb.ts';
-import { ArchivedLake, run } from './testing/archived-lake.ts';
+import { entryKey } from './object-names.ts';
+import { ArchivedLake, LAKE, run } from './testing/archived-lake.ts';
 import { CHAIN } from './testing/index.ts';
 
 let database: Database;
@@ -19,7 +20,8 @@ it('lists a chain entry by entry, with what became of its claims', async () => {
   await lake.ledger.claim(CHAIN, { kind: 'lost', first: 30, next: 40, attempt: 'l' });
   await lake.add(run(40, 45), { put: false });
   const listed: unknown[] = [];
-  for await (const { entry, state } of listChain(lake.ledger, CHAIN)) listed.push([entry.kind, entry.first, entry.next, state]);
+  for await (const each of listChain(lake.ledger, CHAIN))
+    listed.push('damage' in each ? each : [each.entry.kind, each.entry.first, each.entry.next, each.state]);
   expect(listed).toEqual([
     ['genesis', 0, 10, 'stands'],
     ['data', 10, 20, 'stands'],
@@ -27,6 +29,24 @@ it('lists a chain entry by entry, with what became of its claims', async () => {
     ['lost', 30, 40, 'stands'],
     ['data', 40, 45, 'pending'],
   ]);
+});
+
+it('lists what is around a damaged entry, and the damage in its place', async () => {
+  const lake = new ArchivedLake(database);
+  for (let first = 0; first < 40; first++) await lake.ledger.claim(CHAIN, { kind: 'void', first, next: first + 1, attempt: 'v' });
+  const bad = [0, 17, 39];
+  for (const first of bad) lake.store.objects.set(entryKey(LAKE, CHAIN, first), Buffer.from(first === 0 ? '' : '{"first":'));
+  const listed: number[] = [];
+  const damaged: number[] = [];
+  for await (const each of listChain(lake.ledger, CHAIN)) {
+    if (!('damage' in each)) listed.push(each.entry.first);
+    else {
+      damaged.push(each.first);
+      expect(each.damage.message).toContain(entryKey(LAKE, CHAIN, each.first));
+    }
+  }
+  expect(damaged).toEqual(bad);
+  expect(listed).toHaveLength(37);
 });
 
 it('finds every chain, also of names that begin alike, by one listing for each', async () => {

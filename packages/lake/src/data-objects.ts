@@ -1,7 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { FileDamage, GONE } from './file-damage.ts';
 import { dataPrefix, hourFolder, type LakeLayout, parseDataKey } from './object-names.ts';
-import { type ListedObject, type ObjectStore, StoreError } from './object-store.ts';
+import type { ListedObject, ObjectStore } from './object-store.ts';
 
 /** Broker times `[fromMs, toMs)` in ms since 1970; open where undefined. */
 export interface TimeWindow {
@@ -53,7 +54,7 @@ export async function fetchObjects(store: ObjectStore, objects: readonly ListedO
 
 async function fetchObject(store: ObjectStore, key: string, path: string): Promise<void> {
   const body = await store.get(key);
-  if (body === undefined) throw new StoreError(`${store.name} lists ${key}, and then has no such object.`);
+  if (body === undefined) throw new FileDamage(key, GONE);
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, body);
 }

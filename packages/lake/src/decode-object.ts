@@ -3,15 +3,21 @@ import { join } from 'node:path';
 import { asyncBufferFromFile } from 'hyparquet';
 import type { LookInto } from './audit-entry.ts';
 import { type Database, sqlName, sqlText } from './duckdb.ts';
-import { FileDamage, type FileDescription, type Footer, readFooter } from './footer.ts';
+import { FileDamage, GONE } from './file-damage.ts';
+import { type FileDescription, type Footer, readFooter } from './footer.ts';
 import type { DataEntry } from './ledger-entry.ts';
-import { StoreError } from './object-store.ts';
 import { readParquet } from './parquet-reader.ts';
 import { behindHoles } from './ranges.ts';
 import type { LakeRecord } from './records.ts';
 
 /** What a database says when it has failed, and not the file. */
 const OWN_FAULT = /^(Out of Memory|Interrupt) Error/i;
+
+/** The damage that a reader met in the file at `path`; undefined where it was the database or the disk that failed. */
+export function undecodable(object: string, path: string, error: unknown): FileDamage | undefined {
+  if (!(error instanceof Error) || 'code' in error || OWN_FAULT.test(error.message)) return undefined;
+  return new FileDamage(object, `it can not be decoded (${error.message.split('\n', 1)[0]?.replaceAll(path, object)})`);
+}
 
 /**
  * Looks at every record of an object: fetched whole into `folder`, its footer read by one reader and its rows by another, each value
@@ -20,7 +26,7 @@ const OWN_FAULT = /^(Out of Memory|Interrupt) Error/i;
 export function decodeObject(database: Database, folder: string): LookInto {
   return async (store, entry) => {
     const body = await store.get(entry.object);
-    if (body === undefined) throw new StoreError(`${store.name} lists ${entry.object}, and then has no such object.`);
+    if (body === undefined) throw new FileDamage(entry.object, GONE);
     const path = join(folder, `${entry.attempt}.parquet`);
     try {
       await writeFile(path, body);
@@ -92,6 +98,5 @@ function checkRecord(
 /** The file was fetched whole, so what can not be decoded is damaged; unless it is the database or the disk that failed. */
 function damageOf(object: string, path: string, error: unknown): unknown {
   if (error instanceof FileDamage) return error.file === object ? error : new FileDamage(object, error.what);
-  if (!(error instanceof Error) || 'code' in error || OWN_FAULT.test(error.message)) return error;
-  return new FileDamage(object, `it can not be decoded (${error.message.split('\n', 1)[0]?.replaceAll(path, object)})`);
+  return undecodable(object, path, error) ?? error;
 }

@@ -67,12 +67,13 @@ const FINDINGS: Readonly<Record<Finding['kind'], string>> = {
   gap: 'No entry covers these offsets, and entries behind them do.',
   overlap: 'Two entries cover these offsets.',
   'missing-object': 'The entry is not the last one of its chain, and neither its object nor a `.lost.json` is there.',
-  'damaged-object': 'The object is not as its entry says, or can not be read.',
+  'damaged-object': 'The object is not as its entry says, or can not be read: it is cut, or its bytes do not fit the store’s checksum.',
   'damaged-entry': 'The entry makes no sense, or can not be read.',
-  'unclaimed-object': 'No entry names this object: its rows would be read, and nothing says that they belong here.',
+  'unclaimed-object':
+    'No entry names this object: its rows would be read, and nothing says that they belong here. Also a `*.parquet` among the data whose name is none of the lake’s.',
   expired: 'Kafka deleted these offsets before they were archived: they are missing for good.',
   truncated: 'Kafka’s log ends below the chain (after an unclean leader election): what is written there next would be taken for archived.',
-  late: 'These offsets wait in Kafka for longer than the archiver’s allowed delay: see whether it runs and what its `/readyz` says, before Kafka deletes them.',
+  late: 'These offsets wait in Kafka for longer than the archiver’s allowed delay: see whether it runs and what its `/readyz` says, before Kafka deletes them. Or the first of them has a time outside of the years 1 to 9999, before which the archiver stands still.',
 };
 
 const LAKE: LakeLayout = { prefix: 'lake', stream: 'service-events' };
@@ -183,7 +184,7 @@ ${table(
 
 What is younger and not archived yet is told and is no finding. \`--json\` prints one object: \`verdict\` is \`clean\`, \`not-all-archived\`, \`kafka-not-compared\` or \`findings\`.
 
-With \`--deep\` every object is fetched and decoded: each value is rebuilt, its offset must follow the one before it, and the checksum of all records must be the entry’s (of an object that holds only a rest, its own). It takes as long as reading the whole lake, and says how far it is. The typed columns of a \`kept\` row are what its writer made of the value, and are not made again.
+With \`--deep\` every object is fetched and decoded: each value is rebuilt, its offset must follow the one before it, and the checksum of all records must be the entry’s (of an object that holds only a rest, its own). It takes as long as reading the whole lake, and says how far it is. The typed columns of a \`kept\` row are what its writer made of the value, and are not made again. What it does not guard either: the footer’s statistics, page indexes and the like, by which a reader skips row groups. They are compared with the rows only as far as first and last offset, the times’ bounds and the number of rows go; somebody with write access to the bucket can put a file with other statistics of a column in place of ours, S3 gives it a checksum that fits, and a query with a filter on that column then misses rows. Keep write access to the bucket to the archiver, or turn on S3 Object Lock.
 
 \`tailrace lake ledger show\` prints the chains entry by entry; \`--topic\`, \`--partition\` and \`--incarnation\` choose some, \`--json\` prints one object.
 

@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { parquetColumns } from '@tailrace/events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Database } from './duckdb.ts';
-import { FileDamage, readFooter, verifyFooter } from './footer.ts';
+import { FileDamage } from './file-damage.ts';
+import { readFooter, verifyFooter } from './footer.ts';
 import { readParquet } from './parquet-reader.ts';
 import { CHAIN, inFolder, recordAt, rowsOf, writeRecords } from './testing/index.ts';
 

@@ -1,6 +1,7 @@
 import type { AsyncBuffer, FileMetaData } from 'hyparquet';
 import { parquetMetadataAsync } from 'hyparquet';
 import type { FileColumn } from './columns.ts';
+import { FileDamage } from './file-damage.ts';
 import type { ChainId, OffsetRange } from './records.ts';
 import type { RowTotals } from './row-totals.ts';
 
@@ -33,19 +34,6 @@ export interface Footer {
   readonly lastOffset: number;
   readonly minTimestampMs: number;
   readonly maxTimestampMs: number;
-}
-
-/** A Parquet file is not what it should be. */
-export class FileDamage extends Error {
-  readonly file: string;
-  readonly what: string;
-
-  constructor(file: string, what: string) {
-    super(`The lake file ${file} is damaged: ${what}.`);
-    this.file = file;
-    this.what = what;
-    this.name = 'FileDamage';
-  }
 }
 
 interface Bounds {
@@ -105,8 +93,13 @@ function describe(file: string, metadata: FileMetaData): FileDescription {
   return parsed;
 }
 
+/** The magic at both ends, and the footer's length: a file of fewer bytes is none. */
+const LEAST_BYTES = 12;
+
 /** Reads the footer. `file` is its name in messages. Throws FileDamage, or what the buffer throws. */
 export async function readFooter(file: string, buffer: AsyncBuffer): Promise<Footer> {
+  // Such ends have no range that a store could be asked for.
+  if (buffer.byteLength < LEAST_BYTES) throw new FileDamage(file, `it has ${buffer.byteLength} bytes, fewer than any Parquet file`);
   let faultOfBuffer: unknown;
   const watched: AsyncBuffer = {
     byteLength: buffer.byteLength,

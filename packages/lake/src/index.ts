@@ -1,6 +1,6 @@
 export { type AuditReport, auditLake, type Finding, type LakeAuditOptions, type PartitionReport } from './audit.ts';
 export { isBrokerTime, timeText } from './broker-time.ts';
-export { type ListedEntry, listChain } from './chain-listing.ts';
+export { type DamagedEntry, type ListedEntry, listChain } from './chain-listing.ts';
 export {
   declareHole,
   type Ended,
@@ -18,15 +18,17 @@ export {
   StillThere,
 } from './claims.ts';
 export { compareWithLogs, type LogComparison, type LogExtent, type LogReport, truncations } from './compare-log.ts';
+export { damagedFile } from './damaged-files.ts';
 export { fetchObjects, listDataObjects, type TimeWindow } from './data-objects.ts';
 export { decodeObject } from './decode-object.ts';
 export { Database } from './duckdb.ts';
-export { FileDamage, readFooter } from './footer.ts';
+export { FileDamage } from './file-damage.ts';
+export { readFooter } from './footer.ts';
 export { Ledger } from './ledger.ts';
 export { type DataEntry, LedgerDamage, type LedgerEntry, MAX_DATA_SPAN } from './ledger-entry.ts';
 export { type BuiltObject, buildObject, dataEntry, objectMaker, type Rows } from './object-builder.ts';
 export { dataKey, type LakeLayout } from './object-names.ts';
-export { type ObjectStore, StoreError, storeBuffer } from './object-store.ts';
+export { type ListedObject, type ObjectStore, StoreError, storeBuffer } from './object-store.ts';
 export { readParquet } from './parquet-reader.ts';
 export { PutIfAbsentIgnored, provePutIfAbsent } from './prove-put-if-absent.ts';
 export { LakeQuery, type QueryResult } from './query.ts';

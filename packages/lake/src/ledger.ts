@@ -1,4 +1,5 @@
-import { formatEntry, type LedgerEntry, MAX_DATA_SPAN, parseEntry } from './ledger-entry.ts';
+import { FileDamage, GONE } from './file-damage.ts';
+import { formatEntry, LedgerDamage, type LedgerEntry, MAX_DATA_SPAN, parseEntry } from './ledger-entry.ts';
 import {
   beforeEntry,
   behindChain,
@@ -44,10 +45,15 @@ export class Ledger {
     return there.attempt === entry.attempt ? { kind: 'claimed' } : { kind: 'taken', by: there };
   }
 
+  /** Throws LedgerDamage where what stands there makes no sense. */
   async entryAt(chain: ChainId, first: number): Promise<LedgerEntry | undefined> {
     const key = entryKey(this.lake, chain, first);
-    const body = await this.store.get(key);
-    return body === undefined ? undefined : parseEntry(key, first, body);
+    try {
+      const body = await this.store.get(key);
+      return body === undefined ? undefined : parseEntry(key, first, body);
+    } catch (error) {
+      throw error instanceof FileDamage ? new LedgerDamage(key, error.what) : error;
+    }
   }
 
   /** What stands under the chain from `from` on, in the order of offsets; an entry comes before the note beside it. */
@@ -135,8 +141,7 @@ export class Ledger {
   /** The entry that a listing has named. */
   async readEntry(chain: ChainId, first: number): Promise<LedgerEntry> {
     const entry = await this.entryAt(chain, first);
-    if (entry === undefined)
-      throw new StoreError(`${this.store.name} lists ${entryKey(this.lake, chain, first)}, and then has no such object.`);
+    if (entry === undefined) throw new LedgerDamage(entryKey(this.lake, chain, first), GONE);
     return entry;
   }
 }

@@ -1,4 +1,5 @@
 import type { AsyncBuffer } from 'hyparquet';
+import { FileDamage, GONE } from './file-damage.ts';
 
 /** One object of a listing. */
 export interface ListedObject {
@@ -7,8 +8,8 @@ export interface ListedObject {
 }
 
 /**
- * An object store that is strongly consistent and has a put-if-absent. Every method throws `StoreError` for any fault other than
- * the ones its result names; whether a put that threw was carried out is then unknown.
+ * An object store that is strongly consistent and has a put-if-absent. A read throws `FileDamage` where what it got of an object is not
+ * what was put there; every method throws `StoreError` for any other fault than the ones its result names; whether a put that threw was carried out is then unknown.
  */
 export interface ObjectStore {
   /** How people name it, for messages: `s3://bucket`. */
@@ -43,7 +44,7 @@ export function storeBuffer(store: ObjectStore, key: string, sizeBytes: number):
     byteLength: sizeBytes,
     slice: async (start, end = sizeBytes) => {
       const bytes = await store.getRange(key, start < 0 ? sizeBytes + start : start, end);
-      if (bytes === undefined) throw new StoreError(`${store.name} lists ${key}, and then has no such object.`);
+      if (bytes === undefined) throw new FileDamage(key, GONE);
       return new Uint8Array(bytes).buffer;
     },
   };

@@ -118,8 +118,15 @@ export class LakeQuery {
 
   /** Runs it over the files, as the view `events` with the rows that arrived in the window. Rejects with one sentence of DuckDB's. */
   async run(files: readonly string[], window: TimeWindow = {}): Promise<QueryResult> {
-    await this.#see(files, window);
-    const prepared = await this.#prepare();
+    try {
+      await this.#see(files, window);
+      return await this.#read(await this.#prepare());
+    } catch (error) {
+      throw new Error(queryErrorText(error, this.#sql), { cause: error });
+    }
+  }
+
+  async #read(prepared: DuckDBPreparedStatement): Promise<QueryResult> {
     try {
       const reader = await prepared.streamAndReadUntil(MAX_RESULT_ROWS + 1);
       if (reader.currentRowCount > MAX_RESULT_ROWS)
@@ -132,8 +139,6 @@ export class LakeQuery {
         .convertRows(toJson)
         .map((row) => Object.fromEntries(columns.map((name, i) => [name, wide[i] === true ? narrowed(row[i]) : row[i]])));
       return { columns, rows };
-    } catch (error) {
-      throw new Error(queryErrorText(error, this.#sql), { cause: error });
     } finally {
       prepared.destroySync();
     }

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { endpointsFromEnvironment } from '@tailrace/stack';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { StoreError } from './object-store.ts';
+import { FileDamage } from './file-damage.ts';
+import { readFooter } from './footer.ts';
+import { StoreError, storeBuffer } from './object-store.ts';
 import { S3Store } from './s3-store.ts';
 import { FaultyProxy, type ProxyFault } from './testing/index.ts';
 
@@ -91,10 +93,31 @@ describe('the S3 store, through a network that fails', () => {
     }
   });
 
+  it('calls bytes that do not fit their checksum a damaged object, where they come twice; once they were damaged on their way', async () => {
+    const key = `${prefix}/flipped`;
+    const body = Buffer.from('{"kind":"genesis"}');
+    await direct.putIfAbsent(key, body);
+    next({ kind: 'flipped' });
+    expect(await store.get(key)).toEqual(body);
+    next({ kind: 'flipped' }, { kind: 'flipped' });
+    const damage = await store.get(key).catch((error: unknown) => error);
+    expect(damage).toBeInstanceOf(FileDamage);
+    expect(String(damage)).toContain(`${key} is damaged: its bytes do not fit the checksum`);
+  });
+
+  it('calls an object that is shorter than was asked for damaged, also an empty one', async () => {
+    for (const size of [0, 3]) {
+      const key = `${prefix}/short-${size}`;
+      await direct.putIfAbsent(key, Buffer.alloc(size));
+      await expect(store.getRange(key, 5, 9)).rejects.toBeInstanceOf(FileDamage);
+      await expect(readFooter(key, storeBuffer(store, key, size))).rejects.toThrow(`it has ${size} bytes`);
+    }
+  });
+
   it('gives up a request that is never answered, and says so', async () => {
     always('hung');
     const startedMs = performance.now();
-    await expect(store.putIfAbsent(`${prefix}/hung`, Buffer.from('x'))).rejects.toThrow('can not be reached to write');
+    await expect(store.putIfAbsent(`${prefix}/hung`, Buffer.from('x'))).rejects.toThrow(/gave no answer within 23 s to write/);
     expect(performance.now() - startedMs).toBeLessThan(30_000);
     expect(await direct.get(`${prefix}/hung`)).toBeUndefined();
   }, 60_000);

@@ -10,8 +10,9 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { silenceNodeVersionWarning } from './config.ts';
+import { FileDamage } from './file-damage.ts';
 import { type ListedObject, type ObjectStore, StoreError } from './object-store.ts';
-import { s3Fault, statusOf } from './s3-faults.ts';
+import { CONNECT_MS, isChecksumMismatch, noAnswer, s3Fault, statusOf } from './s3-faults.ts';
 
 export interface S3Settings {
   readonly bucket: string;
@@ -24,7 +25,6 @@ export interface S3Settings {
   readonly sessionToken?: string | undefined;
 }
 
-const CONNECT_MS = 3_000;
 const SMALL_REQUEST_MS = 15_000;
 /** A transfer may take this long on top, per MiB: 1 Mbit/s and a bit. */
 const PER_MIB_MS = 8_000;
@@ -59,7 +59,7 @@ export class S3Store implements ObjectStore {
         return 'created';
       } catch (error) {
         if (statusOf(error) === 412) return 'exists';
-        if (statusOf(error) !== 409 || attempt === CONFLICT_ATTEMPTS) throw s3Fault(this.name, `write ${key}`, error);
+        if (statusOf(error) !== 409 || attempt === CONFLICT_ATTEMPTS) throw s3Fault(this.name, `write ${key}`, error, limitMs(body.length));
       }
       await sleep(CONFLICT_WAIT_MS * attempt);
     }
@@ -78,7 +78,7 @@ export class S3Store implements ObjectStore {
       const head = await this.#client.send(new HeadObjectCommand({ Bucket: this.#bucket, Key: key }), { abortSignal: bound(0) });
       return head.ContentLength ?? 0;
     } catch (error) {
-      if (statusOf(error) !== 404) throw s3Fault(this.name, `look up ${key}`, error);
+      if (statusOf(error) !== 404) throw s3Fault(this.name, `look up ${key}`, error, limitMs(0));
     }
     // The answer to a HEAD has no body, so a missing bucket looks like a missing object: only with the bucket there is it one.
     await this.#requireBucket();
@@ -98,7 +98,7 @@ export class S3Store implements ObjectStore {
     try {
       await this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: key }), { abortSignal: bound(0) });
     } catch (error) {
-      throw s3Fault(this.name, `delete ${key}`, error);
+      throw s3Fault(this.name, `delete ${key}`, error, limitMs(0));
     }
   }
 
@@ -113,26 +113,41 @@ export class S3Store implements ObjectStore {
         abortSignal: bound(0),
       });
     } catch (error) {
-      throw s3Fault(this.name, `list ${prefix}`, error);
+      throw s3Fault(this.name, `list ${prefix}`, error, limitMs(0));
     }
   }
 
   async #read(key: string, range: string | undefined): Promise<Buffer | undefined> {
+    try {
+      return await this.#readOnce(key, range);
+    } catch (error) {
+      // Bytes may also be damaged on their way: only what comes twice is the object's.
+      if (error instanceof FileDamage) return await this.#readOnce(key, range);
+      throw error;
+    }
+  }
+
+  async #readOnce(key: string, range: string | undefined): Promise<Buffer | undefined> {
     let answer: GetObjectCommandOutput;
+    let allowedMs = SMALL_REQUEST_MS;
     const answering = new AbortController();
-    const headersDue = setTimeout(() => answering.abort(new Error('no answer in time')), SMALL_REQUEST_MS);
+    const headersDue = setTimeout(() => answering.abort(), allowedMs);
     let bodyDue: NodeJS.Timeout | undefined;
     try {
       answer = await this.#client.send(new GetObjectCommand({ Bucket: this.#bucket, Key: key, Range: range }), {
         abortSignal: answering.signal,
       });
       clearTimeout(headersDue);
-      bodyDue = setTimeout(() => answering.abort(new Error('the transfer took too long')), limitMs(answer.ContentLength ?? 0));
+      allowedMs = limitMs(answer.ContentLength ?? 0);
+      bodyDue = setTimeout(() => answering.abort(), allowedMs);
       const bytes = await answer.Body?.transformToByteArray();
       return Buffer.from(bytes ?? new Uint8Array());
     } catch (error) {
+      if (answering.signal.aborted) throw noAnswer(this.name, `read ${key}`, allowedMs, error);
       if (error instanceof Error && error.name === 'NoSuchKey') return undefined;
-      throw s3Fault(this.name, `read ${key}`, error);
+      if (isChecksumMismatch(error)) throw new FileDamage(key, 'its bytes do not fit the checksum that the store keeps of them');
+      if (statusOf(error) === 416) throw new FileDamage(key, 'it ends before the bytes that were asked for');
+      throw s3Fault(this.name, `read ${key}`, error, allowedMs);
     } finally {
       clearTimeout(headersDue);
       clearTimeout(bodyDue);
@@ -144,7 +159,7 @@ export class S3Store implements ObjectStore {
       await this.#client.send(new HeadBucketCommand({ Bucket: this.#bucket }), { abortSignal: bound(0) });
     } catch (error) {
       if (statusOf(error) === 404) throw new StoreError(`The bucket of ${this.name} does not exist: make it, or name another.`, error);
-      throw s3Fault(this.name, 'look up the bucket', error);
+      throw s3Fault(this.name, 'look up the bucket', error, limitMs(0));
     }
   }
 }

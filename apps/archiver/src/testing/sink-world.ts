@@ -116,7 +116,10 @@ export class SinkWorld {
         },
         database,
         spool,
-        room: new SpoolRoom(options.maxSpoolBytes ?? 2 ** 40, options.freeBytes ?? (async () => 2 ** 40)),
+        room: new SpoolRoom(options.maxSpoolBytes ?? 2 ** 40, {
+          folder: '/data/spool',
+          freeBytes: options.freeBytes ?? (async () => 2 ** 40),
+        }),
         building: new Turn(),
         confirmVoids: options.confirmVoids ?? (async () => undefined),
         ...life,

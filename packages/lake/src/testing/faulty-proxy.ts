@@ -5,9 +5,10 @@ import type { AddressInfo } from 'node:net';
 /**
  * What becomes of one request. `refused`: answered 503 and not carried out. `dropped`: the connection ends and nothing is carried out.
  * `lost`: carried out, and the connection ends without an answer. `hung`: neither carried out nor answered.
+ * `flipped`: answered with another last byte than the store's.
  */
 export type ProxyFault =
-  | { readonly kind: 'none' | 'refused' | 'dropped' | 'lost' | 'hung' }
+  | { readonly kind: 'none' | 'refused' | 'dropped' | 'lost' | 'hung' | 'flipped' }
   | { readonly kind: 'slow'; readonly delayMs: number };
 
 /** A real HTTP proxy in front of a real store that makes requests fail as networks and stores do. */
@@ -64,8 +65,12 @@ export class FaultyProxy {
       return;
     }
     to.writeHead(answer.statusCode ?? 500, answer.rawHeaders);
-    for await (const chunk of answer) to.write(chunk);
-    to.end();
+    const body: Buffer[] = [];
+    for await (const chunk of answer) body.push(chunk as Buffer);
+    const bytes = Buffer.concat(body);
+    const last = bytes.length - 1;
+    if (fault.kind === 'flipped' && last >= 0) bytes.writeUInt8(bytes.readUInt8(last) ^ 1, last);
+    to.end(bytes);
   }
 
   /** Under the host that the client named: its signature covers it. */

@@ -212,8 +212,10 @@ export class ProtocolWorld {
     const { findings, partitions } = await auditLake(new Ledger(new MemoryStore(undefined, undefined, this.#objects), LAKE), {
       lookInto: lookIntoSimulated,
     });
-    for (const { kind, incarnation, first, next, detail } of findings)
-      this.#problems.push(`${incarnation}: ${kind} [${first}, ${next}): ${detail}`);
+    for (const finding of findings) {
+      const where = 'first' in finding ? `${finding.incarnation}: [${finding.first}, ${finding.next}) ` : '';
+      this.#problems.push(`${where}${finding.kind}: ${finding.detail}`);
+    }
     for (const { incarnation, pending } of partitions)
       if (pending !== null) this.#problems.push(`${incarnation}: [${pending.first}, ${pending.next}) is claimed for ever`);
     for (const life of this.#log.lives) this.#checkLife(life);
