@@ -59,11 +59,16 @@ export async function auditLakeAndKafka(ledger: Ledger, kafka: KafkaExtents, opt
   const report = await auditLake(ledger, options.lake);
   const { partitions, past, findings } = compareWithLogs(report, before);
   const above = partitions.some(({ inLake, logEnd }) => inLake !== null && inLake > logEnd);
-  const cut = above ? truncations(partitions, await kafka.logs(options.topics)) : [];
+  // An archiver works meanwhile: what was archived since Kafka was asked is no end below the chain's.
+  const after = above ? await kafka.logs(options.topics) : [];
+  const cut = truncations(partitions, after);
   const times = await kafka.firstTimes(
     partitions.flatMap((each) => (each.waiting === null ? [] : [{ ...each, first: each.waiting.first }])),
   );
-  const compared = partitions.map((each): ComparedPartition => ({ ...each, oldestWaitingMs: times.get(chainText(each)) ?? null }));
+  const compared = partitions.map((each): ComparedPartition => {
+    const now = after.find((log) => chainText(log) === chainText(each));
+    return { ...each, logEnd: now?.logEnd ?? each.logEnd, oldestWaitingMs: times.get(chainText(each)) ?? null };
+  });
   const nowMs = options.nowMs();
   const all = [...report.findings, ...findings, ...cut, ...compared.flatMap((each) => late(each, nowMs, options.allowedDelayMs))];
   const missingTopics = options.topics.filter((topic) => !before.some((log) => log.topic === topic));

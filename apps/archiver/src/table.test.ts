@@ -18,3 +18,9 @@ it('aligns columns, keeps each row on one line and bounds its cells', () => {
     '(4 rows)',
   ]);
 });
+
+it('lets nothing through to the terminal that colours it, moves its cursor or turns its direction', () => {
+  const lines = tableLines({ columns: ['k\u001b[31m'], rows: [{ 'k\u001b[31m': 'a\u001b]0;x\u0007b\u202ec\u061cd' }] } as never);
+  expect(lines.join('')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  expect(lines[2]).toBe('a\\u{1b}]0;x\\u{7}b\\u{202e}c\\u{61c}d');
+});

@@ -1,16 +1,20 @@
 import type { QueryResult } from '@tailrace/lake';
 
 const MAX_CELL = 80;
+/** Whoever can write an event could else colour, move or rewrite the terminal of whoever looks at it. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 function cell(value: unknown): string {
   const text = value === null || value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value);
-  const oneLine = text.replaceAll(/\s+/g, ' ');
+  const oneLine = text
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(UNPRINTABLE, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
   return oneLine.length > MAX_CELL ? `${oneLine.slice(0, MAX_CELL - 1)}…` : oneLine;
 }
 
 /** A result as aligned columns under their names. */
 export function tableLines({ columns, rows }: QueryResult): string[] {
-  const cells = [columns, ...rows.map((row) => columns.map((name) => cell(row[name])))];
+  const cells = [columns.map(cell), ...rows.map((row) => columns.map((name) => cell(row[name])))];
   const widths = columns.map((_, i) => Math.max(...cells.map((line) => line[i]?.length ?? 0)));
   const lines = cells.map((line) =>
     line

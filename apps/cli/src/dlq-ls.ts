@@ -30,6 +30,8 @@ interface DlqReport extends DlqTopic {
   readonly newest: string | null;
   /** Gone by the topic's retention, whatever the filter says: what they were is not known any more. */
   readonly expired: number;
+  /** Dead letters that the filter leaves out. */
+  readonly leftOut: number;
   /** Records that somebody else put there. */
   readonly foreign: number;
   /** The largest first. */
@@ -69,17 +71,20 @@ async function look(admin: DlqAdmin, read: ReadRanges, topic: DlqTopic, filter: 
   const extents = (await extentsOf(admin, topic.topic)).filter(({ partition }) => (filter.source?.partition ?? partition) === partition);
   const heaps = new Heaps();
   let foreign = 0;
+  let leftOut = 0;
   for await (const records of read(extents.map((each) => ({ ...each, topic: topic.topic, from: each.logStart, to: each.logEnd })))) {
     for (const record of records) {
       const letter = readDeadLetter(record);
       if (letter === undefined) foreign += 1;
       else if (isMeant(letter, record, filter)) heaps.add(letter, record);
+      else leftOut += 1;
     }
   }
   return {
     ...topic,
     ...heaps.totals(),
     expired: extents.reduce((sum, { logStart }) => sum + logStart, 0),
+    leftOut,
     foreign,
     heaps: heaps.largestFirst(),
     others: heaps.others,
@@ -148,10 +153,12 @@ class Heaps {
 }
 
 function reportLines(report: DlqReport): string[] {
-  const { topic, deadLetters, oldest, newest, expired, foreign, heaps, others } = report;
+  const { topic, deadLetters, oldest, newest, expired, leftOut, foreign, heaps, others } = report;
   const lost = expired === 0 ? '' : `; ${counted(expired)} lost already: the topic keeps no more than its retention`;
   const strangers = foreign === 0 ? [] : [`  ${foreign} ${foreign === 1 ? 'record is' : 'records are'} none: somebody else wrote there`];
-  if (deadLetters === 0) return [`${topic}: no dead letters${lost}`, ...strangers];
+  // A slip in a filter must not read as if all were well.
+  if (deadLetters === 0)
+    return [`${topic}: ${leftOut === 0 ? 'no dead letters' : `none of ${counted(leftOut)} is meant`}${lost}`, ...strangers];
   const shown = heaps.slice(0, MAX_LINES);
   const rest = heaps.slice(MAX_LINES).reduce((sum, { records }) => sum + records, 0) + others;
   return [

@@ -107,6 +107,11 @@ it.each<[string, DlqFilter, number, number]>([
   expect((await ls(sample(), filter)).value).toMatchObject({ topics: [{ deadLetters, expired }] });
 });
 
+it('ls says of a filter that leaves out everything how much there is: a slip must not read as if all were well', async () => {
+  const { lines } = await ls(sample(), { reason: 'nonsense' });
+  expect(lines[0]).toMatch(/none of \d+ dead letters is meant/);
+});
+
 it('ls ends with 0 only where there is nothing, in the topic and in the bucket', async () => {
   const empty = {
     ...new Dlq(),

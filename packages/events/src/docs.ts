@@ -150,13 +150,13 @@ ${table(['policy', 'what it does about expired records', 'in this release'], pol
 
 A truncated log halts every group, and a topic made anew halts all but those with \`record-and-go-on\`, which write down where the old one ended and read the new one from its start.
 
-A partition that halts says so in \`/readyz\` (degraded), in the log and in \`tailrace_consumer_halted\`; it never ends the process. \`tailrace group lag\` shows the range. To end it, stop the group, move it, and start it again. What that would do, of a group that runs as well:
+A partition that halts says so in \`/readyz\` (degraded), in the log and in \`tailrace_consumer_halted\`; it never ends the process. \`tailrace group lag\` shows the range. To end it, stop the group, move it, and start it again This is for services that you run yourself: \`npm start\` starts a service that ends at once again, so its group is never stopped. What that would do, of a group that runs as well:
 
 \`\`\`sh
 npx tailrace --endpoints tailrace.json group reset --group indexer --topic service-events --partition 3 --to earliest --dry-run
 \`\`\`
 
-\`--to\` is \`earliest\`, \`latest\`, a time such as \`2026-01-31T12:00:00Z\`, or \`offset:123\`. Without \`--dry-run\` it shows what would be read again and what would be passed over, and asks; \`--yes\` answers. A group that runs is refused, and so is one whose position is in the lake. A sink that writes under record ids, as the indexer does, doubles nothing when records are read again.
+\`--to\` is \`earliest\`, \`latest\`, a time such as \`2026-01-31T12:00:00Z\`, or \`offset:123\`. Without \`--dry-run\` it shows what would be read again and what would be passed over, and asks; \`--yes\` answers. A group that runs is refused, and so is one whose position is in the lake. A sink that writes under record ids, as the indexer does, doubles no document when records are read again; a record that it could not take becomes a dead letter once more. What a reset passes over is in no index afterwards; the lake has it where the archiver read it.
 
 ## Dead letters
 
