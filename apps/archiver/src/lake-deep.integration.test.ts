@@ -48,8 +48,11 @@ test('the ledger is shown entry by entry, all of it or one chain, for people and
   expect(JSON.parse(one.out)).toMatchObject({
     chains: [{ partition: 4, entries: [{ kind: 'data', first: 0, next: 3, rows: 3, state: 'stands' }] }],
   });
-  expect((await runLake(['ledger', 'show', '--topic', 'other', '--json'], own)).out).toBe('{"chains":[]}\n');
-  expect((await runLake(['ledger', 'show', '--topic', 'other'], own)).out).toBe('No chain of the ledger is of that kind.\n');
+  const other = await runLake(['ledger', 'show', '--partition', '99'], own);
+  expect([other.code, other.out]).toEqual([2, '']);
+  expect(other.errors).toContain(
+    'no chain for --partition 99. It has --topic service-events --incarnation aB-_9xYz with the partitions 3, 4.',
+  );
   for (const wrong of [['ledger'], ['ledger', 'nonsense'], ['ledger', 'show', '--partition', 'x']])
     expect((await runLake(wrong, own)).code, wrong.join(' ')).toBe(2);
 }, 60_000);
@@ -70,4 +73,36 @@ test('a deep audit finds what the footers do not show, with the exact range, and
   expect(found.out).toMatch(/damaged-object: service-events~aB-_9xYz, partition 3, offsets 5 to 204: /);
   const json = JSON.parse((await runLake(['audit', '--deep', '--no-kafka', '--json'], own)).out) as unknown;
   expect(json).toMatchObject({ clean: false, findings: [{ kind: 'damaged-object', partition: 3, first: 5, next: 205 }] });
+}, 60_000);
+
+test('damage of one object or entry in the store never ends an audit, a query says which it is, and the ledger is shown around it', async () => {
+  const damagedPrefix = `${prefix}-damaged`;
+  const here = { TAILRACE_LAKE_PREFIX: damagedPrefix };
+  const there = new ArchivedLake(database, lakeLayout({ prefix: damagedPrefix }));
+  for (const first of [0, 10, 20, 30]) await there.add(run(first, first + 10));
+  const entries = [...there.store.objects.keys()].filter((key) => key.includes('/_ledger/')).sort();
+  const [empty] = there.keys as [string];
+  const [, , badEntry] = entries as [string, string, string];
+  there.store.objects.set(empty, Buffer.alloc(0));
+  there.store.objects.set(badEntry, Buffer.from('{'));
+  for (const [key, body] of there.store.objects) await store.putIfAbsent(key, body);
+  for (const flags of [[], ['--deep']]) {
+    const audit = await runLake(['audit', '--no-kafka', ...flags], here);
+    expect(audit.code, audit.errors).toBe(1);
+    expect(audit.out).toContain(
+      `damaged-object: service-events~aB-_9xYz, partition 3, offsets 0 to 9: The lake file ${empty} is damaged: it has 0 bytes`,
+    );
+    expect(audit.out).toContain('damaged-entry: service-events~aB-_9xYz, partition 3, offset 20:');
+  }
+  const query = await runLake(['query', 'SELECT count(*) FROM events'], here);
+  expect([query.code, query.out]).toEqual([1, '']);
+  expect(query.errors).toContain(`The lake file ${empty} is damaged`);
+  const shown = await runLake(['ledger', 'show'], here);
+  expect(shown.code).toBe(1);
+  expect(shown.out.split('\n').filter((line) => line.startsWith('  '))).toEqual([
+    expect.stringContaining('data    0 to 9'),
+    expect.stringContaining('data    10 to 19'),
+    expect.stringContaining(`DAMAGED 20 to ?  The ledger object ${badEntry} is damaged`),
+    expect.stringContaining('data    30 to 39'),
+  ]);
 }, 60_000);
