@@ -16,8 +16,8 @@ let admin: ClusterAdmin;
 
 beforeAll(async () => {
   admin = await connectAdmin(settings);
-  const specs = topicsFor('local').filter(({ name }) => name === SERVICE_EVENTS_TOPIC);
-  await admin.apply(planTopics(specs, await admin.readTopics([SERVICE_EVENTS_TOPIC])));
+  const specs = topicsFor('local').filter(({ state }) => state === 'active');
+  await admin.apply(planTopics(specs, await admin.readTopics(specs.map(({ name }) => name))));
 });
 afterEach(() => killIndexers());
 afterAll(() => admin.close());
