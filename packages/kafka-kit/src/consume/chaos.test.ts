@@ -27,6 +27,8 @@ class Chaos {
   readonly #store = new ChaosStore();
   /** What was deleted from the log. */
   readonly #deleted = new Set<string>();
+  /** Deleted before the group had any position there: a new group begins at the log's start, and misses nothing. */
+  readonly #beforeTheGroup = new Set<string>();
   #members: Member[] = [];
 
   constructor(seed: number) {
@@ -59,7 +61,8 @@ class Chaos {
     group.commit = (id, positions) => {
       for (const { partition, nextToRead } of positions) {
         for (const { offset } of this.#cluster.log({ topic: TOPIC, partition }).read(0, Number.POSITIVE_INFINITY).records) {
-          const known = this.#store.settled.has(`${partition}/${offset}`) || this.#store.gone.has(`${partition}/${offset}`);
+          const key = `${partition}/${offset}`;
+          const known = this.#store.settled.has(key) || this.#store.gone.has(key) || this.#beforeTheGroup.has(key);
           if (offset < nextToRead && !known)
             this.#store.faults.push(`I1: ${partition} was committed to ${nextToRead} before ${offset} was settled`);
         }
@@ -99,8 +102,11 @@ class Chaos {
 
   #delete(tp: { readonly topic: string; readonly partition: number }): void {
     const log = this.#cluster.log(tp);
+    const isNew = this.#cluster.group(GROUP).committed(tp) === null;
+    const before = log.start;
     for (const { offset } of log.read(log.start, Number.POSITIVE_INFINITY).records) this.#deleted.add(`${tp.partition}/${offset}`);
     log.deleteBefore(this.#random.whole(log.start, log.end));
+    if (isNew) for (let offset = before; offset < log.start; offset += 1) this.#beforeTheGroup.add(`${tp.partition}/${offset}`);
     for (const { offset } of log.read(log.start, Number.POSITIVE_INFINITY).records) this.#deleted.delete(`${tp.partition}/${offset}`);
   }
 
@@ -169,7 +175,8 @@ class Chaos {
     await this.#clock.until(done, 'everything is committed', 120_000);
     const keys = wanted.flat().map(({ partition, offset }) => `${partition}/${offset}`);
     // I9: stored, or told to be gone; and only what was deleted is told to be gone.
-    expect(keys.filter((key) => !this.#store.stored.has(key) && !this.#store.gone.has(key))).toEqual([]);
+    const owed = keys.filter((key) => !this.#beforeTheGroup.has(key));
+    expect(owed.filter((key) => !this.#store.stored.has(key) && !this.#store.gone.has(key))).toEqual([]);
     expect(keys.filter((key) => this.#store.gone.has(key) && !this.#deleted.has(key))).toEqual([]);
     // What is settled at the end has left the memory.
     await this.#clock.advance(2000);
@@ -181,6 +188,7 @@ it('whatever fails, in the end every record is stored or declared gone, no commi
 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 0 }), (seed) => new Chaos(seed).run()),
-    { numRuns: 120, endOnFailure: true },
+    // 749374143: records were deleted before the group had read any.
+    { numRuns: 120, endOnFailure: true, examples: [[749374143]] },
   );
 });
