@@ -1,14 +1,12 @@
 import type { QueryResult } from '@tailrace/lake';
+import { printable } from '@tailrace/service';
 
 const MAX_CELL = 80;
-/** Whoever can write an event could else colour, move or rewrite the terminal of whoever looks at it. */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 function cell(value: unknown): string {
   const text = value === null || value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value);
-  const oneLine = text
-    .replaceAll(/\s+/g, ' ')
-    .replaceAll(UNPRINTABLE, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
+  // Whoever can write an event could else colour, move or rewrite the terminal of whoever looks at it.
+  const oneLine = printable(text.replaceAll(/\s+/g, ' '));
   return oneLine.length > MAX_CELL ? `${oneLine.slice(0, MAX_CELL - 1)}…` : oneLine;
 }
 

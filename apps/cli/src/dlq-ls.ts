@@ -1,7 +1,8 @@
 import { likelyService } from '@tailrace/events';
 import { type DeadLetter, isoTime, type RawRecord, readDeadLetter } from '@tailrace/kafka-kit';
+import { printable } from '@tailrace/service';
 import type { DlqFilter, DlqTopic, Place } from './dlq-options.ts';
-import { type DlqAdmin, extentsOf, printable, type ReadRanges } from './dlq-read.ts';
+import { type DlqAdmin, extentsOf, type ReadRanges } from './dlq-read.ts';
 import { EXIT, type Output } from './output.ts';
 
 /** Dead letters of one reason and one service. */

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { type Coordinates, type DeadLetter, isoTime, type RawRecord, readDeadLetter } from '@tailrace/kafka-kit';
+import { printable } from '@tailrace/service';
 import type { DlqTopic, Place, Source } from './dlq-options.ts';
-import { type DlqAdmin, extentsOf, printable, type ReadRanges } from './dlq-read.ts';
+import { type DlqAdmin, extentsOf, type ReadRanges } from './dlq-read.ts';
 import { EXIT, type Output } from './output.ts';
 
 /** Which dead letter: by its own place, or by that of the record which is dead. */

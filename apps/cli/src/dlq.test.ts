@@ -1,8 +1,9 @@
 import { type DeadLetter, deadLetterRecord, isoTime, type RawRecord } from '@tailrace/kafka-kit';
+import { printable } from '@tailrace/service';
 import { expect, it } from 'vitest';
 import { lsCommand, type Unsendable } from './dlq-ls.ts';
 import { type DlqFilter, dlqTopics, parseSource, parseTime } from './dlq-options.ts';
-import { printable, type ReadRanges } from './dlq-read.ts';
+import type { ReadRanges } from './dlq-read.ts';
 import { showCommand, type Wanted } from './dlq-show.ts';
 
 const [topic] = dlqTopics('indexer');

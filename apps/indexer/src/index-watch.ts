@@ -33,7 +33,7 @@ export async function watchIndices(indices: DailyIndices, options: IndexWatchOpt
   const rounds = async () => {
     while (!stopping.signal.aborted) {
       // Ends early, and without an error, when it is to stop.
-      await sleep(everyMs, undefined, { signal: stopping.signal }).catch(() => {});
+      await sleep(everyMs, undefined, { signal: stopping.signal }).catch(() => {}); // Woken by a stop.
       if (!stopping.signal.aborted) await round();
     }
   };

@@ -34,3 +34,4 @@ export { type StopReport, StopRequested, Supervisor } from './lifecycle/supervis
 export { type KafkaLogLine, kafkaLog } from './logs/kafka-log.ts';
 export { listenFault, logListening, readListening, urlOf } from './logs/listening.ts';
 export { createLogger, type Logger, type LoggerOptions } from './logs/logger.ts';
+export { printable } from './logs/printable.ts';
