@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
 import type { GapPolicy } from '../recover/gap-policy.ts';
-import { chain, recorder } from '../testing/gap-sinks.ts';
-import { GROUP, kinds, type Member, RuntimeRig, TOPIC } from '../testing/runtime-rig.ts';
+import { chain, gapsOf, recorder } from '../testing/gap-sinks.ts';
+import { GROUP, RuntimeRig, TOPIC } from '../testing/runtime-rig.ts';
 
 let rig = new RuntimeRig();
 afterEach(() => {
@@ -12,10 +12,6 @@ const SKIP: GapPolicy = { kind: 'skip' };
 const RECORD: GapPolicy = { kind: 'record-and-go-on' };
 const log = () => rig.cluster.log(rig.tp());
 const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, i) => from + i);
-const gapsOf = (member: Member): string[] =>
-  kinds(member.events, 'gap').map((event) =>
-    event.kind === 'gap' ? `${event.gap.kind} ${event.gap.from}-${event.gap.to} ${event.done}` : '',
-  );
 
 it('I9 expired at the opening, skip: counted, and it goes on at the log’s start, which is committed before anything is read', async () => {
   rig = new RuntimeRig(1, { gaps: SKIP });

@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
 import type { GapPolicy } from '../recover/gap-policy.ts';
-import { chain, recorder } from '../testing/gap-sinks.ts';
-import { GROUP, kinds, type Member, RuntimeRig, TOPIC } from '../testing/runtime-rig.ts';
+import { chain, gapsOf, recorder } from '../testing/gap-sinks.ts';
+import { GROUP, RuntimeRig, TOPIC } from '../testing/runtime-rig.ts';
 
 let rig = new RuntimeRig();
 afterEach(() => {
@@ -11,10 +11,6 @@ afterEach(() => {
 const RECORD: GapPolicy = { kind: 'record-and-go-on' };
 const log = () => rig.cluster.log(rig.tp());
 const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, i) => from + i);
-const gapsOf = (member: Member): string[] =>
-  kinds(member.events, 'gap').map((event) =>
-    event.kind === 'gap' ? `${event.gap.kind} ${event.gap.from}-${event.gap.to} ${event.done}` : '',
-  );
 
 it('recreated while it runs, record-and-go-on: told on the old lane at the end of what is proven, then the new topic is read from its start', async () => {
   const { sink, told } = chain();

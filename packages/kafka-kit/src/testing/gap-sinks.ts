@@ -1,3 +1,4 @@
+import { kinds, type Member } from './runtime-rig.ts';
 import { ScriptedSink } from './scripted-sink.ts';
 
 /** A sink that writes down what it is told, with what it was handed over before. */
@@ -20,4 +21,11 @@ export function chain(end = 0) {
     ends.set(lane.incarnation, gap.to);
   };
   return { sink, told, ends };
+}
+
+/** Every gap that a member was told to meet: its class, its range and what was done. */
+export function gapsOf(member: Member): string[] {
+  return kinds(member.events, 'gap').map((event) =>
+    event.kind === 'gap' ? `${event.gap.kind} ${event.gap.from}-${event.gap.to} ${event.done}` : '',
+  );
 }
