@@ -8,7 +8,7 @@ import { groupView } from './group-view.ts';
 import { type GroupMembership, protocolSettings } from './membership.ts';
 import { Metadata } from './metadata.ts';
 import { ask, CODES, kafka, nativeSettings, tellLog, toBrokerError } from './native-client.ts';
-import { NativeRecord } from './native-record.ts';
+import { toRecords } from './native-record.ts';
 import { TopicIdentity } from './topic-identity.ts';
 import { Turns } from './turns.ts';
 
@@ -99,7 +99,7 @@ class NativeBrokerConsumer implements BrokerConsumer {
     return new Promise((resolve, reject) => {
       this.#consumer.consume(maxRecords, (fault, messages) => {
         if (fault) reject(toBrokerError(fault));
-        else resolve(messages.map((message) => new NativeRecord(message)));
+        else resolve(toRecords(messages));
       });
     });
   }

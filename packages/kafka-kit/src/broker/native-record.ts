@@ -6,54 +6,73 @@ export interface NativeMessage extends TopicPartition {
   readonly timestamp?: number | undefined;
   readonly key?: Buffer | string | null | undefined;
   readonly value: Buffer | null;
-  readonly headers?: readonly Readonly<Record<string, string | Buffer>>[] | undefined;
+  readonly headers?: readonly NativeHeader[] | undefined;
 }
 
-/** A view of the client's message; headers are converted only when somebody reads them. */
-export class NativeRecord implements RawRecord {
-  readonly topic: string;
-  readonly partition: number;
-  readonly offset: number;
-  readonly timestampMs: number;
-  readonly key: Buffer | null;
-  readonly value: Buffer | null;
-  readonly #raw: NativeMessage['headers'];
-  #headers: Headers | undefined;
+/** An object of one key. A header that is called `__proto__` became the object's prototype instead. */
+type NativeHeader = Readonly<Record<string, string | Buffer>>;
 
-  constructor(message: NativeMessage) {
-    this.topic = message.topic;
-    this.partition = message.partition;
-    this.offset = message.offset;
-    this.timestampMs = message.timestamp ?? -1;
-    this.key = typeof message.key === 'string' ? Buffer.from(message.key) : (message.key ?? null);
-    this.value = message.value;
-    this.#raw = message.headers;
-  }
+const NO_HEADERS: readonly NativeHeader[] = [];
 
-  get headers(): Headers {
-    this.#headers ??= (this.#raw ?? []).map(nativeHeader);
-    return this.#headers;
-  }
-
-  get headerBytes(): number {
-    let bytes = 0;
-    // Without converting them: this is asked for every record.
-    for (const header of this.#raw ?? []) {
-      for (const name in header) if (Object.hasOwn(header, name)) bytes += name.length + (header[name]?.length ?? 0);
+/** Takes one poll's messages. Neighbours with the same headers share one list of them: most records of a topic do. */
+export function toRecords(messages: readonly NativeMessage[]): RawRecord[] {
+  const records: RawRecord[] = [];
+  let last: readonly NativeHeader[] | undefined;
+  let headers: Headers = [];
+  let headerBytes = 0;
+  for (const { topic, partition, offset, timestamp = -1, key = null, value, headers: raw = NO_HEADERS } of messages) {
+    if (last === undefined || !sameHeaders(raw, last)) {
+      last = raw;
+      headers = raw.map(toHeader);
+      headerBytes = headers.reduce((sum, [name, bytes]) => sum + name.length + (bytes?.length ?? 0), 0);
     }
-    return bytes;
+    records.push({
+      topic,
+      partition,
+      offset,
+      timestampMs: timestamp,
+      key: typeof key === 'string' ? Buffer.from(key) : key,
+      value,
+      headers,
+      headerBytes,
+    });
   }
+  return records;
 }
 
-/** Each header is an object of one key. One that is called `__proto__` became the object's prototype instead. */
-function nativeHeader(header: Readonly<Record<string, string | Buffer>>): readonly [string, Buffer] {
-  // Not by Object.entries: this is done for every header of every record.
+function toHeader(header: NativeHeader): readonly [string, Buffer] {
   for (const name in header) {
-    if (Object.hasOwn(header, name)) return [name, headerBytes(header[name] ?? '')];
+    if (Object.hasOwn(header, name)) return [name, toBytes(header[name] ?? '')];
   }
-  return ['__proto__', headerBytes(Object.getPrototypeOf(header) as string | Buffer)];
+  return ['__proto__', toBytes(Object.getPrototypeOf(header) as string | Buffer)];
 }
 
-function headerBytes(value: string | Buffer): Buffer {
+function toBytes(value: string | Buffer): Buffer {
   return typeof value === 'string' ? Buffer.from(value) : value;
+}
+
+/** Says no where in doubt: then the headers are only read anew. */
+function sameHeaders(some: readonly NativeHeader[], others: readonly NativeHeader[]): boolean {
+  if (some.length !== others.length) return false;
+  for (let i = 0; i < some.length; i += 1) {
+    const [one, other] = [some[i], others[i]];
+    if (one === undefined || other === undefined || !sameHeader(one, other)) return false;
+  }
+  return true;
+}
+
+function sameHeader(one: NativeHeader, other: NativeHeader): boolean {
+  for (const name in one) {
+    if (!Object.hasOwn(one, name) || !Object.hasOwn(other, name)) return false;
+    return sameBytes(one[name], other[name]);
+  }
+  return false;
+}
+
+function sameBytes(one: string | Buffer | undefined, other: string | Buffer | undefined): boolean {
+  if (!Buffer.isBuffer(one) || !Buffer.isBuffer(other)) return one === other;
+  if (one.length !== other.length) return false;
+  // Header values are a few bytes, for which a loop costs less than a call into the engine.
+  for (let i = 0; i < one.length; i += 1) if (one[i] !== other[i]) return false;
+  return true;
 }

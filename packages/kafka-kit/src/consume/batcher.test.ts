@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { RawRecord } from '../records.ts';
 import { Batcher } from './batcher.ts';
 import type { CloseReason } from './contract.ts';
-import { heldBytes } from './record-batch.ts';
+import { heldBytes, type RecordColumns } from './record-columns.ts';
 
 const limits = fc.record({
   maxRecords: fc.integer({ min: 1, max: 6 }),
@@ -25,7 +25,7 @@ it('runs are the records in order, within every limit, and each closes for its o
       const runs: { records: readonly RawRecord[]; why: CloseReason; openedMs: number; atMs: number }[] = [];
       let nowMs = 0;
       let openedMs = 0;
-      const batcher = new Batcher(limit, (records, why) => void runs.push({ records, why, openedMs, atMs: nowMs }));
+      const batcher = new Batcher(limit, (columns, why) => void runs.push({ records: recordsOf(columns), why, openedMs, atMs: nowMs }));
       const appended: RawRecord[] = [];
       for (const step of todo) {
         if (step.kind === 'append') {
@@ -42,7 +42,7 @@ it('runs are the records in order, within every limit, and each closes for its o
           // Nothing stays open beyond its age, also when nothing new arrives.
           if (batcher.length > 0) expect(nowMs - openedMs).toBeLessThan(limit.maxAgeMs);
         } else batcher.close('drain');
-        expect(batcher.first).toBe(appended[appended.length - batcher.length]);
+        expect(batcher.firstTimestampMs).toBe(appended[appended.length - batcher.length]?.timestampMs);
       }
       batcher.close('drain');
       batcher.close('drain');
@@ -65,5 +65,15 @@ it('runs are the records in order, within every limit, and each closes for its o
 });
 
 function recordAt(offset: number, size: number): RawRecord {
-  return { topic: 't', partition: 0, offset, timestampMs: 0, key: null, value: Buffer.alloc(size), headers: [] };
+  return { topic: 't', partition: 0, offset, timestampMs: offset, key: null, value: Buffer.alloc(size), headers: [] };
+}
+
+function recordsOf(columns: RecordColumns): RawRecord[] {
+  return Array.from({ length: columns.length }, (_, i) => ({
+    ...recordAt(columns.offset(i), 0),
+    timestampMs: columns.timestampMs(i),
+    key: columns.key(i),
+    value: columns.value(i),
+    headers: columns.headers(i),
+  }));
 }

@@ -1,6 +1,6 @@
 import type { RawRecord } from '../records.ts';
 import type { CloseReason } from './contract.ts';
-import { heldBytes } from './record-batch.ts';
+import { heldBytes, RecordColumns } from './record-columns.ts';
 
 /** A batch closes at the first of these. `maxBytes` counts keys, values, headers and a fixed overhead a record. */
 export interface BatchLimits {
@@ -9,15 +9,14 @@ export interface BatchLimits {
   readonly maxAgeMs: number;
 }
 
-/** Takes a closed run: its records, why it was closed, and the bytes they are counted with. */
-type Emit = (records: readonly RawRecord[], why: CloseReason, heldBytes: number) => void;
+/** Takes a closed run: its records, and why it was closed. */
+type Emit = (records: RecordColumns, why: CloseReason) => void;
 
 /** Collects a lane's records in order and says when a run is closed, and why. A record larger than `maxBytes` is a run of its own. */
 export class Batcher {
   readonly #limits: BatchLimits;
   readonly #emit: Emit;
-  #records: RawRecord[] = [];
-  #bytes = 0;
+  #records = new RecordColumns();
   #openedMs = 0;
 
   constructor(limits: BatchLimits, emit: Emit) {
@@ -29,15 +28,15 @@ export class Batcher {
     return this.#records.length;
   }
 
-  get first(): RawRecord | undefined {
-    return this.#records[0];
+  /** Broker time of the first record that is not closed yet. */
+  get firstTimestampMs(): number | undefined {
+    return this.#records.length === 0 ? undefined : this.#records.timestampMs(0);
   }
 
   append(record: RawRecord, nowMs: number, bytes = heldBytes(record)): void {
-    if (this.#records.length > 0 && this.#bytes + bytes > this.#limits.maxBytes) this.close('bytes');
+    if (this.#records.length > 0 && this.#records.heldBytes + bytes > this.#limits.maxBytes) this.close('bytes');
     if (this.#records.length === 0) this.#openedMs = nowMs;
-    this.#records.push(record);
-    this.#bytes += bytes;
+    this.#records.append(record, bytes);
     if (this.#records.length >= this.#limits.maxRecords) this.close('records');
   }
 
@@ -49,9 +48,7 @@ export class Batcher {
   close(why: CloseReason): void {
     if (this.#records.length === 0) return;
     const records = this.#records;
-    const bytes = this.#bytes;
-    this.#records = [];
-    this.#bytes = 0;
-    this.#emit(records, why, bytes);
+    this.#records = new RecordColumns();
+    this.#emit(records, why);
   }
 }

@@ -29,8 +29,8 @@ export class Dispatcher {
     this.#deadLetters = port && new DeadLetters(context, port, (lane, batch) => this.#buried(lane, batch));
   }
 
-  /** Hands over what may be handed over now. */
-  dispatch(lane: LaneState, nowMs: number): void {
+  /** Hands over what may be handed over now. `batches`: no news of gaps, which may need calls of the broker. */
+  dispatch(lane: LaneState, nowMs: number, what: 'all' | 'batches' = 'all'): void {
     this.#deadLetters?.turn(lane, nowMs);
     if (lane.phase.kind === 'opening' || lane.phase.kind === 'draining' || lane.tellingGap) return;
     // One at a time while the sink is out, and none before its time: it is asked whether it works again, not flooded.
@@ -42,6 +42,7 @@ export class Dispatcher {
       const item = lane.queue[0];
       if (item === undefined) return;
       if (!(item instanceof RecordBatch)) {
+        if (what === 'batches') return;
         this.#tellGap(lane, item);
         return;
       }
@@ -57,18 +58,27 @@ export class Dispatcher {
     observe({ kind: 'handed-over', lane: lane.tp, records: batch.length, closedBy: batch.closedBy });
     // An async wrapper, so that a sink that throws before its first await is an outage like any other.
     void (async () => options.sink.write(batch, lane.abort.signal))().then(
-      (outcomes) => this.#context.enter(() => this.#finished(lane, batch, outcomes)),
+      (outcomes) => this.#answered(lane, batch, outcomes),
       (cause: unknown) => this.#context.enter(() => this.#failed(lane, batch, cause)),
     );
   }
 
-  #finished(lane: LaneState, batch: RecordBatch, outcomes: readonly Outcome[]): void {
-    if (!this.#context.owns(lane)) return;
+  #answered(lane: LaneState, batch: RecordBatch, outcomes: readonly Outcome[]): void {
     const nonsense = whatIsWrong(outcomes, batch.length);
     if (nonsense !== undefined) {
-      this.#failed(lane, batch, new Error(`sink ${this.#context.options.sink.name} answered ${nonsense} for ${batch.length} records`));
-      return;
-    }
+      const cause = new Error(`sink ${this.#context.options.sink.name} answered ${nonsense} for ${batch.length} records`);
+      this.#context.enter(() => this.#failed(lane, batch, cause));
+    } else if (outcomes.every(isSettling)) {
+      // Were the next batch handed over only in the next turn, small ones would wait for a poll each.
+      this.#context.enterBesidePoll(() => {
+        this.#finished(lane, batch, outcomes);
+        if (this.#context.owns(lane)) this.dispatch(lane, this.#context.clock.nowMs(), 'batches');
+      });
+    } else this.#context.enter(() => this.#finished(lane, batch, outcomes));
+  }
+
+  #finished(lane: LaneState, batch: RecordBatch, outcomes: readonly Outcome[]): void {
+    if (!this.#context.owns(lane)) return;
     lane.owed.delete(batch);
     const settled = this.#settle(lane, batch, outcomes);
     const burial = this.#bury(lane, batch, settled.dead);
@@ -139,20 +149,30 @@ export class Dispatcher {
     const skipped = new Map<string, number>();
     const dead: DeadRecord[] = [];
     let stored = 0;
+    // By runs: offsets that follow one another are settled in one step.
+    let from = 0;
+    let to = 0;
+    let last: number | undefined;
     outcomes.forEach((outcome, index) => {
-      const offset = batch.offset(index);
       if (outcome.kind === 'retry') retry.push({ index, reason: outcome.reason, cause: outcome.cause });
-      else if (outcome.kind === 'dead') {
-        dead.push({ index, reason: outcome.reason, cause: outcome.cause });
-      } else {
-        lane.ledger.settle(offset);
-        if (!batch.released) lane.settledMs = batch.timestampMs(index);
+      else if (outcome.kind === 'dead') dead.push({ index, reason: outcome.reason, cause: outcome.cause });
+      else {
+        const offset = batch.offset(index);
+        if (offset !== to) {
+          if (from < to) lane.ledger.settle(from, to);
+          from = offset;
+        }
+        to = offset + 1;
+        last = index;
         if (outcome.kind === 'stored') stored += 1;
         else skipped.set(outcome.reason, (skipped.get(outcome.reason) ?? 0) + 1);
       }
     });
-    if (batch.released) lane.settledMs = batch.firstTimestampMs;
-    if (retry.length + dead.length < batch.length) lane.reopenings = 0;
+    if (from < to) lane.ledger.settle(from, to);
+    if (last !== undefined) {
+      lane.settledMs = batch.released ? batch.firstTimestampMs : batch.timestampMs(last);
+      lane.reopenings = 0;
+    }
     const { observe } = this.#context;
     let skippedRecords = 0;
     for (const [reason, records] of skipped) {
@@ -229,6 +249,10 @@ function whatIsWrong(outcomes: unknown, length: number): string | undefined {
   if (outcomes.length !== length) return `${outcomes.length} outcomes`;
   for (let i = 0; i < length; i += 1) if (!isOutcome(outcomes[i])) return `no outcome at ${i}`;
   return undefined;
+}
+
+function isSettling({ kind }: Outcome): boolean {
+  return kind === 'stored' || kind === 'skipped';
 }
 
 function isOutcome(outcome: unknown): boolean {

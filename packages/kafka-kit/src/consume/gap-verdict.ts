@@ -4,7 +4,7 @@ import type { Gap } from './contract.ts';
 import type { LaneState } from './lane.ts';
 import type { LoopContext } from './loop-context.ts';
 import { IDENTITY_CHECK_MS } from './options.ts';
-import { heldBytes } from './record-batch.ts';
+import { heldBytes } from './record-columns.ts';
 
 /** Whether a gap is believed, and what the group does about it. */
 export class GapVerdict {

@@ -2,7 +2,8 @@ import type { RawRecord, TopicPartition } from '../records.ts';
 import { Batcher, type BatchLimits } from './batcher.ts';
 import type { CloseReason, Gap, Lane } from './contract.ts';
 import { OffsetLedger } from './offset-ledger.ts';
-import { heldBytes, RecordBatch } from './record-batch.ts';
+import { RecordBatch } from './record-batch.ts';
+import { heldBytes } from './record-columns.ts';
 
 /** Why a lane reads no further until a person acts or it is assigned anew. */
 export type HaltReason =
@@ -140,7 +141,7 @@ export class LaneState implements TopicPartition {
     for (const item of [...this.inFlight, ...this.queue]) {
       if (item instanceof RecordBatch && item.firstOffset < (oldest?.firstOffset ?? Number.POSITIVE_INFINITY)) oldest = item;
     }
-    const timeMs = oldest?.firstTimestampMs ?? this.#batcher.first?.timestampMs ?? this.settledMs;
+    const timeMs = oldest?.firstTimestampMs ?? this.#batcher.firstTimestampMs ?? this.settledMs;
     return timeMs === undefined || timeMs < 0 ? undefined : timeMs;
   }
 
@@ -252,10 +253,10 @@ export class LaneState implements TopicPartition {
   }
 
   #newBatcher(): Batcher {
-    return new Batcher(this.#limits, (records, why, bytes) => {
+    return new Batcher(this.#limits, (records, why) => {
       const incarnation = this.facts?.incarnation ?? '';
       const source = { topic: this.topic, partition: this.partition, incarnation };
-      this.queue.push(new RecordBatch(records, source, why, (batch) => this.#release(batch), bytes, { side: this.#side }));
+      this.queue.push(new RecordBatch(records, source, why, (batch) => this.#release(batch), { side: this.#side }));
     });
   }
 

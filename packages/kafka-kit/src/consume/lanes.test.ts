@@ -48,6 +48,32 @@ it('what failed before a dead record is still handed over again, and what stands
   expect(report.deliveredRecords).toBe(report.settledRecords + report.abandonedRecords);
 });
 
+it('small batches do not wait for a poll each', async () => {
+  rig = new RuntimeRig();
+  const member = await rig.running();
+  rig.append(500);
+  // The poll that follows finds nothing more, and lasts 50 ms.
+  await rig.clock.advance(45);
+  expect(member.sink.writes.map(({ offsets }) => offsets.length)).toEqual(Array.from({ length: 50 }, () => 10));
+});
+
+it('what is stored while a poll is pending brings nothing to the sink that stands behind a failure', async () => {
+  rig = new RuntimeRig(1, { inFlightPerLane: 2 });
+  const member = await rig.running();
+  member.sink.hold = true;
+  rig.append(50);
+  await rig.until(() => member.sink.open.length === 2, 'two batches in the sink');
+  const [first, second] = member.sink.open;
+  first?.fail('away');
+  await Promise.resolve();
+  second?.store();
+  await rig.clock.advance(99);
+  expect(member.sink.writes).toHaveLength(2);
+  member.sink.hold = false;
+  await rig.until(() => rig.committed() === 50, 'all of them');
+  expect(member.sink.offsets().slice(20)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...Array.from({ length: 30 }, (_, i) => 20 + i)]);
+});
+
 it('one slow lane does not hold up the others', async () => {
   rig = new RuntimeRig(4);
   const member = await rig.running();
@@ -177,7 +203,7 @@ it('headers count against the memory bound', async () => {
   member.sink.hold = true;
   rig.cluster.append(rig.tp(), { value: Buffer.from('v'), headers: [['name', Buffer.alloc(5000)]] });
   await rig.until(() => member.sink.open.length === 1, 'the batch');
-  expect(rig.lane(member).bufferedBytes).toBe(1 + 4 + 5000 + 200);
+  expect(rig.lane(member).bufferedBytes).toBe(1 + 4 + 5000 + 100);
   expect(member.sink.waiting.batch.bytes).toBe(1 + 4 + 5000);
 });
 

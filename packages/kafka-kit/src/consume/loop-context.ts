@@ -1,6 +1,6 @@
 import type { BrokerConsumer, CommitResult, Position } from '../broker/broker-consumer.ts';
 import type { RuntimeEvent } from '../observe/runtime-events.ts';
-import { partitionKey, type TopicPartition } from '../records.ts';
+import { partitionKey, type RawRecord, type TopicPartition } from '../records.ts';
 import { backoffMs } from '../recover/backoff.ts';
 import type { Clock } from '../time/clock.ts';
 import { StandsStill } from './contract.ts';
@@ -26,7 +26,8 @@ export class LoopContext {
   /** When the cluster last told an id of a topic, or that there is none. */
   topicsAnsweredMs: number | undefined;
   #entered: (() => void)[] = [];
-  #wake = new AbortController();
+  #wake: AbortController | undefined;
+  #polling = false;
 
   constructor(options: ConsumerOptions, ports: RuntimePorts) {
     this.options = options;
@@ -39,7 +40,24 @@ export class LoopContext {
   /** Runs `change` in the next turn of the loop, and ends a wait for it. */
   enter(change: () => void): void {
     this.#entered.push(change);
-    this.#wake.abort();
+    this.#wake?.abort();
+    this.#wake = undefined;
+  }
+
+  /** Like `enter`, for a change that calls no broker: made at once while the loop waits for a poll, unless another one waits for the turn. */
+  enterBesidePoll(change: () => void): void {
+    if (this.#polling && this.#entered.length === 0) change();
+    else this.enter(change);
+  }
+
+  /** Polls the broker. */
+  async poll(maxRecords: number, timeoutMs: number): Promise<readonly RawRecord[]> {
+    this.#polling = true;
+    try {
+      return await this.broker.poll(maxRecords, timeoutMs);
+    } finally {
+      this.#polling = false;
+    }
   }
 
   runEntered(): void {

@@ -41,8 +41,8 @@ const steps = fc.array(
     fc.record({ kind: fc.constant('track' as const), count: fc.integer({ min: 1, max: 6 }), skip: fc.constantFrom(0, 0, 0, 1, 7) }),
     // Settles one that waits.
     fc.record({ kind: fc.constant('settle' as const), which: fc.nat() }),
-    // Settles any offset, waiting or not.
-    fc.record({ kind: fc.constant('nonsense' as const), offset: fc.integer({ min: -2, max: 120 }) }),
+    // Settles any offsets, waiting or not.
+    fc.record({ kind: fc.constant('nonsense' as const), offset: fc.integer({ min: -2, max: 120 }), count: fc.integer({ min: 1, max: 8 }) }),
   ),
   { maxLength: 80 },
 );
@@ -63,12 +63,14 @@ it('I1 equals the naive model: what may be committed is the first offset that is
           }
         } else {
           const waiting = model.waiting();
-          const offset = step.kind === 'nonsense' ? step.offset : waiting[step.which % Math.max(1, waiting.length)];
-          if (offset === undefined) continue;
-          if (waiting.includes(offset)) {
-            ledger.settle(offset);
-            model.settle(offset);
-          } else expect(() => ledger.settle(offset)).toThrow(/without being tracked, or twice/);
+          const from = step.kind === 'nonsense' ? step.offset : waiting[step.which % Math.max(1, waiting.length)];
+          if (from === undefined) continue;
+          const to = from + (step.kind === 'nonsense' ? step.count : 1);
+          const run = Array.from({ length: to - from }, (_, i) => from + i);
+          if (run.every((offset) => waiting.includes(offset))) {
+            ledger.settle(from, to);
+            for (const offset of run) model.settle(offset);
+          } else expect(() => ledger.settle(from, to)).toThrow(/without being tracked, or twice/);
         }
         expect([ledger.nextToRead, ledger.unsettled]).toEqual([model.nextToRead, model.waiting().length]);
       }

@@ -47,10 +47,10 @@ export class OffsetLedger {
     if (from < to) this.#settleRun(from, to);
   }
 
-  /** Throws on an offset that is not waiting: settling twice would hide a record that was never settled (I3). */
-  settle(offset: number): void {
-    this.#settleRun(offset, offset + 1);
-    this.#unsettled -= 1;
+  /** Takes the records at `[from, to)`. Throws where one is not waiting: settling twice would hide a record that was never settled (I3). */
+  settle(from: number, to = from + 1): void {
+    this.#settleRun(from, to);
+    this.#unsettled -= to - from;
   }
 
   #extend(from: number, to: number): void {
@@ -63,15 +63,12 @@ export class OffsetLedger {
 
   #settleRun(from: number, to: number): void {
     const below = lastAtOrBelow(this.#settled, from);
-    if (
-      !covers(this.#tracked, lastAtOrBelow(this.#tracked, from), to - 1) ||
-      from < this.#nextToRead ||
-      covers(this.#settled, below, from)
-    ) {
-      throw new Error(`offset ${from} was settled without being tracked, or twice`);
-    }
     const left = this.#settled[below];
     const right = this.#settled[below + 1];
+    const tracked = this.#tracked[lastAtOrBelow(this.#tracked, from)];
+    const overlaps = from < this.#nextToRead || (left !== undefined && from < left.to) || (right !== undefined && right.from < to);
+    if (tracked === undefined || to > tracked.to || overlaps)
+      throw new Error(`offsets ${from} to ${to - 1} were settled without being tracked, or twice`);
     const joinsLeft = left?.to === from;
     const joinsRight = right?.from === to;
     if (left !== undefined && joinsLeft && right !== undefined && joinsRight) {
@@ -109,9 +106,4 @@ function lastAtOrBelow(runs: readonly Run[], offset: number): number {
     else high = middle;
   }
   return low - 1;
-}
-
-function covers(runs: readonly Run[], index: number, offset: number): boolean {
-  const run = runs[index];
-  return run !== undefined && offset < run.to;
 }

@@ -9,7 +9,7 @@ import { LookUps } from './look-ups.ts';
 import type { LoopContext } from './loop-context.ts';
 import { Opening } from './opening.ts';
 import { LOOKUP_TIMEOUT_MS } from './options.ts';
-import { heldBytes } from './record-batch.ts';
+import { heldBytes } from './record-columns.ts';
 
 /** Finds where lanes begin, and what an unexpected offset means (I9). Look-ups run beside the loop; their answers enter it. */
 export class Positioning {

@@ -184,10 +184,10 @@ class Runtime implements ConsumerRuntime {
   }
 
   async #poll(): Promise<readonly RawRecord[]> {
-    const { broker, clock, observe } = this.#context;
+    const { clock, observe } = this.#context;
     const sinceLastPollMs = clock.nowMs() - this.#lastPollMs;
     try {
-      const records = await broker.poll(MAX_POLL_RECORDS, POLL_TIMEOUT_MS);
+      const records = await this.#context.poll(MAX_POLL_RECORDS, POLL_TIMEOUT_MS);
       observe({ kind: 'polled', records: records.length, sinceLastPollMs });
       return records;
     } catch (error) {
