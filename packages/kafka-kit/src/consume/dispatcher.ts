@@ -29,8 +29,8 @@ export class Dispatcher {
     this.#deadLetters = port && new DeadLetters(context, port, (lane, batch) => this.#buried(lane, batch));
   }
 
-  /** Hands over what may be handed over now. `batches`: no news of gaps, which may need calls of the broker. */
-  dispatch(lane: LaneState, nowMs: number, what: 'all' | 'batches' = 'all'): void {
+  /** Hands over what may be handed over now. Calls no broker. */
+  dispatch(lane: LaneState, nowMs: number): void {
     this.#deadLetters?.turn(lane, nowMs);
     if (lane.phase.kind === 'opening' || lane.phase.kind === 'draining' || lane.tellingGap) return;
     // One at a time while the sink is out, and none before its time: it is asked whether it works again, not flooded.
@@ -42,7 +42,6 @@ export class Dispatcher {
       const item = lane.queue[0];
       if (item === undefined) return;
       if (!(item instanceof RecordBatch)) {
-        if (what === 'batches') return;
         this.#tellGap(lane, item);
         return;
       }
@@ -72,7 +71,7 @@ export class Dispatcher {
       // Were the next batch handed over only in the next turn, small ones would wait for a poll each.
       this.#context.enterBesidePoll(() => {
         this.#finished(lane, batch, outcomes);
-        if (this.#context.owns(lane)) this.dispatch(lane, this.#context.clock.nowMs(), 'batches');
+        if (this.#context.owns(lane)) this.dispatch(lane, this.#context.clock.nowMs());
       });
     } else this.#context.enter(() => this.#finished(lane, batch, outcomes));
   }
