@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { environmentOf, startStack } from '../packages/stack/dist/index.js';
-import { barLine, inTurn, medianOf, subjectLine } from './lib/compare.mjs';
+import { barLine, figureLine, inTurn, medianOf, subjectLine } from './lib/compare.mjs';
 import { fillTopic, PARTITIONS } from './lib/fill.mjs';
 
 const RECORDS = 300_000;
@@ -28,13 +28,17 @@ export const PARTS = {
     ],
   },
   indexer: {
-    subjects: ['bare-bulk', 'indexer', 'bulk-helper'],
-    bars: ({ 'bare-bulk': bare, indexer, 'bulk-helper': helper }) => [
+    subjects: ['bare-loop', 'bare-bulk', 'indexer', 'bulk-helper'],
+    bars: ({ 'bare-loop': loop, 'bare-bulk': bare, indexer, 'bulk-helper': helper }) => [
       barLine('CPU against a bare loop, JSON.parse and a ready bulk', medianOf(indexer, 'cpuUs') / medianOf(bare, 'cpuUs'), 1.3),
       barLine('CPU against the client’s bulk helper', medianOf(indexer, 'cpuUs') / medianOf(helper, 'cpuUs'), 1 / 3),
+      figureLine('the same without the bare loop in either', beyond(indexer, loop) / beyond(helper, loop)),
     ],
   },
 };
+
+/** CPU behind what reading alone takes. */
+const beyond = (subject, loop) => medianOf(subject, 'cpuUs') - medianOf(loop, 'cpuUs');
 
 /** @param {readonly string[]} parts @param {AbortSignal} signal @param {(line: string) => void} print */
 export async function measureBars(parts, signal, print) {

@@ -48,6 +48,11 @@ export function subjectLine(name, rounds, records) {
   return `  ${name.padEnd(14)} ${(medianOf(rounds, 'cpuUs') / records).toFixed(2).padStart(6)} us of CPU a record (${us.join(', ')})  ${String(perSecond).padStart(7)} records/s  ${Math.round(medianOf(rounds, 'residentMb'))} MiB at most  longest stall ${Math.round(medianOf(rounds, 'stallMs'))} ms`;
 }
 
+/** A line for a figure that explains a bar. */
+export function figureLine(what, is) {
+  return `          ${what}: ${is.toFixed(2)}`;
+}
+
 /** A line for a bar: what was measured, what it may be, and whether it is. */
 export function barLine(what, is, bar, digits = 2) {
   return `  ${is <= bar ? 'met    ' : 'NOT MET'} ${what}: ${is.toFixed(digits)} (bar ${bar})`;

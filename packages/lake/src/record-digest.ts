@@ -24,7 +24,8 @@ function putInt64(into: Buffer, at: number, value: number): number {
 function put(into: Buffer, at: number, bytes: Buffer | null): number {
   if (bytes === null) return into.writeInt32BE(NULL_LENGTH, at);
   const start = into.writeInt32BE(bytes.length, at);
-  return start + bytes.copy(into, start);
+  into.set(bytes, start);
+  return start + bytes.length;
 }
 
 /**
