@@ -103,8 +103,9 @@ describe('as a writer', () => {
       expect(
         await faultOf(() => write(folder, { n: { type } }, [...Array.from({ length: 100 }, () => ({ n: good })), { n: bad }])),
       ).toMatch(message);
-      const { size } = await stat(join(folder, 'rows.parquet'));
-      expect(size, 'nothing but the four letters that begin a file').toBe(4);
+      // It does not wait for the first letters before it throws.
+      const size = async () => (await stat(join(folder, 'rows.parquet'))).size;
+      await expect.poll(size, { message: 'nothing but the four letters that begin a file', timeout: 10_000 }).toBe(4);
     }),
   );
 
