@@ -1,4 +1,5 @@
-import { chainText, type Finding, type OffsetRange, type PartitionReport, timeText } from '@tailrace/lake';
+import { isoTime } from '@tailrace/kafka-kit/time';
+import { chainText, type Finding, type OffsetRange, type PartitionReport } from '@tailrace/lake';
 import type { ComparedPartition, KafkaSide, LakeAudit } from './lake-audit.ts';
 
 const MIB = 1024 * 1024;
@@ -64,7 +65,7 @@ function comparedLine(each: ComparedPartition): string {
   const since =
     each.oldestWaitingMs === null
       ? ' (no record can be read there: markers, aborted transactions, or one that is open)'
-      : `, the oldest record since ${timeText(each.oldestWaitingMs)}`;
+      : `, the oldest record since ${isoTime(each.oldestWaitingMs)}`;
   const waiting = each.waiting === null ? '' : `; ${range(each.waiting)} not archived yet${since}`;
   return `${chainText(each)}: ${inLake}, Kafka's end is ${each.logEnd}${waiting}.`;
 }

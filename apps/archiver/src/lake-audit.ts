@@ -1,15 +1,14 @@
+import { isCalendarTime, isoTime } from '@tailrace/kafka-kit/time';
 import {
   type AuditReport,
   auditLake,
   chainText,
   compareWithLogs,
   type Finding,
-  isBrokerTime,
   type LakeAuditOptions,
   type Ledger,
   type LogComparison,
   type PartitionReport,
-  timeText,
   truncations,
 } from '@tailrace/lake';
 import type { KafkaExtents } from './kafka-extents.ts';
@@ -85,10 +84,10 @@ function late(compared: ComparedPartition, nowMs: number, allowedDelayMs: number
   if (waiting === null || oldestWaitingMs === null) return [];
   const inTime = nowMs - oldestWaitingMs <= allowedDelayMs;
   // How long it has waited is not known then, and no archiver will ever take it.
-  if (isBrokerTime(oldestWaitingMs) && inTime) return [];
-  const detail = !isBrokerTime(oldestWaitingMs)
-    ? `not archived, and the broker time of the first record there is ${timeText(oldestWaitingMs)}, which no archiver takes: its sentence in /readyz says what to do`
-    : `not archived, and waiting since ${timeText(oldestWaitingMs)}, longer than the ${allowedDelayMs / 60_000} min that an archiver may take: see whether it runs`;
+  if (isCalendarTime(oldestWaitingMs) && inTime) return [];
+  const detail = !isCalendarTime(oldestWaitingMs)
+    ? `not archived, and the broker time of the first record there is ${isoTime(oldestWaitingMs)}, which no archiver takes: its sentence in /readyz says what to do`
+    : `not archived, and waiting since ${isoTime(oldestWaitingMs)}, longer than the ${allowedDelayMs / 60_000} min that an archiver may take: see whether it runs`;
   return [{ topic, incarnation, partition, kind: 'late', ...waiting, detail }];
 }
 

@@ -1,4 +1,5 @@
-import { type ChainId, chainText, type Ledger, type ListedEntry, listChain, offsetsIn, timeText } from '@tailrace/lake';
+import { isoTime } from '@tailrace/kafka-kit/time';
+import { type ChainId, chainText, type Ledger, type ListedEntry, listChain, offsetsIn } from '@tailrace/lake';
 
 /** Which chains are shown: all that match what is given. */
 export interface ChainFilter {
@@ -75,6 +76,6 @@ function entryLine(entry: ShownEntry): string {
   if (entry.kind !== 'data') return head;
   const { rows, voids, minTimestampMs, maxTimestampMs, object, state } = entry;
   const holes = voids.length === 0 ? '' : `, ${offsetsIn(voids)} void offsets`;
-  const time = `${timeText(minTimestampMs)} to ${timeText(maxTimestampMs)}`;
+  const time = `${isoTime(minTimestampMs)} to ${isoTime(maxTimestampMs)}`;
   return `${head}  ${rows} rows${holes}  ${time}  ${object}${STATES[state]}`;
 }

@@ -1,4 +1,5 @@
-import { type ChainId, isBrokerTime, type LakeRecord } from '@tailrace/lake';
+import { isCalendarTime } from '@tailrace/kafka-kit/time';
+import type { ChainId, LakeRecord } from '@tailrace/lake';
 import { NoBrokerTime } from './faults.ts';
 
 /** Where a lane stands still: before the first record whose time the lake can not name. Nothing from there on is taken in. */
@@ -16,7 +17,7 @@ export class TimeBarrier {
 
   /** The records before the first such one, before which it stands from then on; all where there is none. */
   before(records: readonly LakeRecord[]): readonly LakeRecord[] {
-    const at = records.findIndex(({ timestampMs }) => !isBrokerTime(timestampMs));
+    const at = records.findIndex(({ timestampMs }) => !isCalendarTime(timestampMs));
     const odd = records[at];
     if (odd === undefined) return records;
     this.#fault = new NoBrokerTime(this.#chain, odd.offset, odd.timestampMs);

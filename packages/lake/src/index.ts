@@ -1,5 +1,4 @@
 export { type AuditReport, auditLake, type Finding, type LakeAuditOptions, type PartitionReport } from './audit.ts';
-export { isBrokerTime, timeText } from './broker-time.ts';
 export { type DamagedEntry, type ListedEntry, listChain } from './chain-listing.ts';
 export {
   declareHole,

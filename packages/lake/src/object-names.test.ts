@@ -1,3 +1,4 @@
+import { isCalendarTime, isoTime } from '@tailrace/kafka-kit/time';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -79,4 +80,28 @@ describe('names of objects', () => {
     expect(parseLedgerKey(LAKE, `${entryKey(LAKE, CHAIN, 0)}-4b2f0c1e`)).toBeUndefined();
     expect(parseLedgerKey(LAKE, key)).toBeUndefined();
   });
+});
+
+const anyTime = fc.oneof(
+  fc.constantFrom(9e15, 2 ** 63 - 1, -(2 ** 63), 8.64e15, 253_402_300_800_000, 253_402_300_799_999, -62_135_596_800_001, -1, 0, Number.NaN),
+  // Kafka's times are whole numbers of 64 bits: there is no -0, and no fraction.
+  fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n).map(Number),
+  fc.maxSafeInteger(),
+);
+
+it('a time is either one that names an object which is found again, or is told as a number: nothing throws in between', () => {
+  fc.assert(
+    fc.property(anyTime, (timestampMs) => {
+      const text = isoTime(timestampMs);
+      const hour = arrivalHour(timestampMs);
+      if (!isCalendarTime(timestampMs)) {
+        expect(text).toMatch(/^\S+ ms since 1970$/);
+        expect(hour).toBeUndefined();
+        expect(() => dataKey(LAKE, CHAIN, 7, timestampMs)).toThrow('years 1 to 9999');
+        return;
+      }
+      expect(Date.parse(text)).toBe(timestampMs);
+      expect(parseDataKey(LAKE, dataKey(LAKE, CHAIN, 7, timestampMs))).toMatchObject({ ...hour, first: 7 });
+    }),
+  );
 });

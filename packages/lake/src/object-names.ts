@@ -1,4 +1,4 @@
-import { isBrokerTime, timeText } from './broker-time.ts';
+import { isCalendarTime, isoTime } from '@tailrace/kafka-kit/time';
 import type { ChainId } from './records.ts';
 
 /** Where a lake lies within its bucket. An empty prefix is the bucket's root. */
@@ -27,8 +27,8 @@ function streamRoot(lake: LakeLayout): string {
 
 /** The UTC day and hour that a broker time falls into; undefined where it is no broker time. */
 export function arrivalHour(timestampMs: number): { readonly day: string; readonly hour: string } | undefined {
-  if (!isBrokerTime(timestampMs)) return undefined;
-  const text = timeText(timestampMs);
+  if (!isCalendarTime(timestampMs)) return undefined;
+  const text = isoTime(timestampMs);
   return { day: text.slice(0, 10), hour: text.slice(11, 13) };
 }
 
@@ -36,7 +36,7 @@ export function arrivalHour(timestampMs: number): { readonly day: string; readon
 export function hourFolder(timestampMs: number): string {
   const arrived = arrivalHour(timestampMs);
   if (arrived === undefined)
-    throw new RangeError(`${timeText(timestampMs)} names no folder of the lake: it must be within the years 1 to 9999.`);
+    throw new RangeError(`${isoTime(timestampMs)} names no folder of the lake: it must be within the years 1 to 9999.`);
   return `dt=${arrived.day}/hour=${arrived.hour}`;
 }
 

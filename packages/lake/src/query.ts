@@ -10,7 +10,7 @@ import {
   StatementType,
 } from '@duckdb/node-api';
 import { parquetColumns } from '@tailrace/events';
-import { timeText } from './broker-time.ts';
+import { isoTime } from '@tailrace/kafka-kit/time';
 import { recordColumns } from './columns.ts';
 import type { TimeWindow } from './data-objects.ts';
 import { type Database, sqlName, sqlText } from './duckdb.ts';
@@ -33,8 +33,8 @@ function noEventsSql(): string {
 
 function windowSql({ fromMs, toMs }: TimeWindow): string {
   const bounds = [
-    ...(fromMs === undefined ? [] : [`kafka_timestamp >= TIMESTAMPTZ ${sqlText(timeText(fromMs))}`]),
-    ...(toMs === undefined ? [] : [`kafka_timestamp < TIMESTAMPTZ ${sqlText(timeText(toMs))}`]),
+    ...(fromMs === undefined ? [] : [`kafka_timestamp >= TIMESTAMPTZ ${sqlText(isoTime(fromMs))}`]),
+    ...(toMs === undefined ? [] : [`kafka_timestamp < TIMESTAMPTZ ${sqlText(isoTime(toMs))}`]),
   ];
   return bounds.length === 0 ? '' : ` WHERE ${bounds.join(' AND ')}`;
 }

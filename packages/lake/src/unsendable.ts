@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { Coordinates, DeadLetter } from '@tailrace/kafka-kit';
-import { timeText } from './broker-time.ts';
+import { isoTime } from '@tailrace/kafka-kit/time';
 import type { ObjectStore } from './object-store.ts';
 
 /** Under which a bucket keeps the dead records that no topic takes. Readers of the lake never look there. */
@@ -29,7 +29,7 @@ export async function keepUnsendable(store: ObjectStore, prefix: string, letter:
     via,
     attempts,
     replays,
-    failed_at: timeText(failedAtMs),
+    failed_at: isoTime(failedAtMs),
     key: readable(key),
     value: readable(value),
     headers: headers.map(([name, bytes]) => [name, readable(bytes)]),

@@ -2,9 +2,9 @@
 const FIRST_MS = Date.parse('0001-01-01T00:00:00.000Z');
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** Whether milliseconds since 1970 lie in the years 1 to 9999. A producer may give a record any 64 bits as its time. */
+/** Whether whole milliseconds since 1970 lie in the years 1 to 9999. A producer may give a record any 64 bits as its time. */
 export function isCalendarTime(ms: number): boolean {
-  return ms >= FIRST_MS && ms <= LAST_MS;
+  return Number.isInteger(ms) && ms >= FIRST_MS && ms <= LAST_MS;
 }
 
 /** A time in ISO 8601 (UTC); one outside of the years 1 to 9999, at which `toISOString` may throw, as its milliseconds. */
