@@ -1,9 +1,10 @@
 export { type ClusterAdmin, connectAdmin, type OffsetAt, type PartitionLag } from './admin/cluster-admin.ts';
+export { countGroupMembers } from './admin/group-view.ts';
 export { ContractError, type ContractMode, checkTopics } from './admin/topic-contract.ts';
 export { type ActualTopic, describeChange, describeDone, planTopics, type TopicChange, type TopicSpec } from './admin/topic-plan.ts';
 export type { BrokerConsumer, ClientLogLine, CommitResult, PartitionFacts, Position } from './broker/broker-consumer.ts';
 export { BrokerError } from './broker/broker-consumer.ts';
-export { commitGroupOffsets, countGroupMembers, GroupIsLive } from './broker/group-offsets.ts';
+export { commitGroupOffsets, GroupIsLive } from './broker/group-offsets.ts';
 export type { GroupMembership, GroupProtocol } from './broker/membership.ts';
 export { createNativeConsumer } from './broker/native-consumer.ts';
 export { incarnationOf, TopicIdentity } from './broker/topic-identity.ts';

@@ -55,6 +55,7 @@ export function adminOptions(settings: KafkaSettings): ConstructorParameters<typ
     bootstrapBrokers: settings.bootstrapServers.split(',').map((server) => server.trim()),
     timeout: REQUEST_TIMEOUT_MS,
     connectTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
     retries: 2,
     autocreateTopics: false,
     ...(secure ? { tls: sslCaLocation === undefined ? {} : { ca: readFileSync(sslCaLocation) } } : {}),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { AssignmentWatch, type MemberView } from './assignment-watch.ts';
+import type { MemberView } from '../admin/group-view.ts';
+import { AssignmentWatch } from './assignment-watch.ts';
 
 const LATE = { severity: 5, facility: 'REQTMOUT', message: 'Timed out ConsumerGroupHeartbeatRequest in flight (after 1001ms, timeout #0)' };
 

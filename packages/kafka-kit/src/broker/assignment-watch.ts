@@ -1,11 +1,6 @@
+import type { MemberView } from '../admin/group-view.ts';
 import type { Clock } from '../time/clock.ts';
 import type { ClientLogLine } from './broker-consumer.ts';
-
-/** What the coordinator says of one member: what it may own now, and what it is to own in the end. Partitions as `topic/partition`. */
-export interface MemberView {
-  readonly assignment: ReadonlySet<string>;
-  readonly target: ReadonlySet<string>;
-}
 
 export interface AssignmentPorts {
   /** Every member of the group, as the coordinator sees it now. */

@@ -1,7 +1,8 @@
 import { afterAll, expect, it } from 'vitest';
+import { countGroupMembers } from '../admin/group-view.ts';
 import { RealKafka } from '../testing/real-kafka.ts';
 import { systemClock } from '../time/clock.ts';
-import { commitGroupOffsets, countGroupMembers, GroupIsLive } from './group-offsets.ts';
+import { commitGroupOffsets, GroupIsLive } from './group-offsets.ts';
 import type { GroupProtocol } from './membership.ts';
 import { createNativeConsumer } from './native-consumer.ts';
 

@@ -58,22 +58,3 @@ export async function commitGroupOffsets(
   if (NOT_A_MEMBER.has(answer.fault.code)) throw new GroupIsLive(group);
   throw toBrokerError(answer.fault);
 }
-
-interface DescribedGroup {
-  readonly groupId: string;
-  readonly members?: readonly unknown[];
-  readonly error?: { readonly message: string };
-}
-
-/** How many members a group has now; 0 also for a group that is not there. */
-export async function countGroupMembers(settings: KafkaSettings, group: string, timeoutMs: number): Promise<number> {
-  const admin = kafka.AdminClient.create(nativeSettings(settings));
-  try {
-    const { groups } = await ask<{ groups: readonly DescribedGroup[] }>((done) =>
-      admin.describeGroups([group], { timeout: timeoutMs }, done as never),
-    );
-    return groups.find(({ groupId }) => groupId === group)?.members?.length ?? 0;
-  } finally {
-    admin.disconnect();
-  }
-}

@@ -1,10 +1,10 @@
+import { groupView } from '../admin/group-view.ts';
 import { partitionKey, type RawRecord, type TopicPartition } from '../records.ts';
 import type { KafkaSettings } from '../settings.ts';
 import { systemClock } from '../time/clock.ts';
 import { AssignmentWatch } from './assignment-watch.ts';
 import type { BrokerConsumer, BrokerHandlers, PartitionFacts, Position, RebalanceEvent } from './broker-consumer.ts';
 import { FetchPositions, STATISTICS_MS } from './fetch-positions.ts';
-import { groupView } from './group-view.ts';
 import { type GroupMembership, protocolSettings } from './membership.ts';
 import { Metadata } from './metadata.ts';
 import { ask, CODES, kafka, nativeSettings, tellLog, toBrokerError } from './native-client.ts';
