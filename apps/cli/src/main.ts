@@ -5,7 +5,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { commandPlace, kafkaSettings, ownVersion, type Place, requireLakeSettings, topicProfile } from './config.ts';
 import { terminalConfirm } from './confirm.ts';
 import { addDlqVerbs } from './dlq-program.ts';
-import { lagCommand } from './group.ts';
+import { lagCommand, lagPorts } from './group.ts';
 import { resetCommand, resetWriter } from './group-reset.ts';
 import { createOutput, EXIT, type Output } from './output.ts';
 import { applyCommand, planCommand } from './topics.ts';
@@ -100,12 +100,15 @@ function buildProgram(behindDashes: readonly string[], done: (code: number) => v
   const group = noun(program, 'group', 'Look at consumer groups, and move them.');
   group
     .command('lag')
-    .description('show how many records each group has not settled yet')
+    .description(
+      'show how many records each group has not settled yet, how long they wait, and what stands still; exit code 1 when something does or is late',
+    )
     .option('--group <name>', 'only this group')
     .allowExcessArguments()
     .action((options, command) => {
       noOtherWords(command, behindDashes, '--group');
-      return withAdmin((admin, output) => lagCommand(admin, options.group, output));
+      const settings = kafkaSettings(place());
+      return withAdmin((admin, output) => lagCommand(lagPorts(admin, settings), options.group, output));
     });
 
   group

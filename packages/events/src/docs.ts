@@ -150,7 +150,9 @@ ${table(['policy', 'what it does about expired records', 'in this release'], pol
 
 A truncated log halts every group, and a topic made anew halts all but those with \`record-and-go-on\`, which write down where the old one ended and read the new one from its start.
 
-A partition that halts says so in \`/readyz\` (degraded), in the log and in \`tailrace_consumer_halted\`; it never ends the process. \`tailrace group lag\` shows the range. To end it, stop the group, move it, and start it again This is for services that you run yourself: \`npm start\` starts a service that ends at once again, so its group is never stopped. What that would do, of a group that runs as well:
+A partition that halts says so in \`/readyz\` (degraded), in the log and in \`tailrace_consumer_halted\`; it never ends the process. \`tailrace group lag\` shows the range of a gap. Of a partition that was halted for its dead letters, or by its sink, Kafka knows only that its commit does not move: \`group lag\` names it as standing still, counts the dead letters among the 1,000 offsets before it, and sends you to \`/readyz\`, which says why and what ends it. (The archiver’s commit stands for minutes while it goes on, so of the archiver only what is later than its allowed delay is named; \`/readyz\` and \`lake audit\` say more.) How long records wait is the broker’s time against the clock of the machine that asks.
+
+To end a halt before a gap, stop the group, move it, and start it again. This is for services that you run yourself: \`npm start\` starts a service that ends at once again, so its group is never stopped. What that would do, of a group that runs as well:
 
 \`\`\`sh
 npx tailrace --endpoints tailrace.json group reset --group indexer --topic service-events --partition 3 --to earliest --dry-run

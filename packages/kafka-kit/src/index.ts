@@ -43,6 +43,7 @@ export { partitionKey } from './records.ts';
 export { type Backoff, backoffMs, DEFAULT_BACKOFF } from './recover/backoff.ts';
 export { type DeadLetter, deadLetterRecord, readDeadLetter } from './recover/dead-letter.ts';
 export { BUDGET_RULE, type BudgetRule } from './recover/dead-letter-budget.ts';
+export { firstTimes } from './recover/first-times.ts';
 export { type GapDone, type GapPolicy, gapDone } from './recover/gap-policy.ts';
 export { gapFinding, gapWay } from './recover/gap-sentence.ts';
 export { gapAt } from './recover/position.ts';
