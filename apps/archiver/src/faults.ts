@@ -1,4 +1,4 @@
-import { StandsStill } from '@tailrace/kafka-kit';
+import { StandsStill, TAILRACE } from '@tailrace/kafka-kit';
 import { type ChainId, chainText, type OffsetRange, timeText } from '@tailrace/lake';
 
 /** What was not archived yet is given up: whoever opens the chain next reads it again from its end, as far as Kafka still has it. */
@@ -36,7 +36,7 @@ export class NoBrokerTime extends StandsStill {
 
   constructor({ topic, partition }: ChainId, offset: number, timestampMs: number) {
     super(
-      `Offset ${offset} of ${topic}, partition ${partition}, has the time ${timeText(timestampMs)}, and the lake is ordered by broker time: the partition stands still before it, and all before it is archived. The topic must have message.timestamp.type=LogAppendTime (\`tailrace topics plan\` shows whether it has); the record keeps its time, so delete the log up to offset ${offset} (kafka-delete-records, offset ${offset + 1}) and start the archiver again, which then declares lost what it had not archived.`,
+      `Offset ${offset} of ${topic}, partition ${partition}, has the time ${timeText(timestampMs)}, and the lake is ordered by broker time: the partition stands still before it, and all before it is archived. The topic must have message.timestamp.type=LogAppendTime (\`${TAILRACE} topics plan\` shows whether it has); the record keeps its time, so delete the log up to offset ${offset} (kafka-delete-records, offset ${offset + 1}) and start the archiver again, which then declares lost what it had not archived.`,
     );
     this.name = 'NoBrokerTime';
     this.offset = offset;

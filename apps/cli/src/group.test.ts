@@ -72,7 +72,7 @@ it('a group that stands before what Kafka no longer holds is a finding, with the
   const lines = await shown('indexer', { lag: async () => rows });
   expect(code).toBe(1);
   const reset = (partition: number, to: string): string =>
-    `stop the group, run: tailrace group reset --group indexer --topic service-events --partition ${partition} --to ${to}, and start it.`;
+    `stop the group, run: npx tailrace group reset --group indexer --topic service-events --partition ${partition} --to ${to}, and start it.`;
   expect(lines.filter((line) => line.startsWith('    '))).toEqual([
     `    expired: Group indexer needs offsets 1 to 2 of service-events, partition 0, which Kafka no longer holds; to pass them, ${reset(0, 'earliest')}`,
     `    expired: Group indexer needs offset 2 of service-events, partition 1, which Kafka no longer holds; to pass them, ${reset(1, 'earliest')}`,
@@ -134,7 +134,7 @@ it('a partition whose commit does not move while records wait stands still: a fi
   expect(await shown('indexer', ports)).toEqual([
     'indexer: 3000 records behind, the oldest for 40 s',
     '  service-events, partition 0: 1000 behind, the oldest for 40 s (committed 5000, log 0 to 6000)',
-    '    stands still: nothing was committed for 10 s; of the 1000 offsets before it 121 became dead letters (not-json: 120, refused: 1), which tailrace dlq ls --source service-events/0 shows.',
+    '    stands still: nothing was committed for 10 s; of the 1000 offsets before it 121 became dead letters (not-json: 120, refused: 1), which npx tailrace dlq ls --source service-events/0 shows.',
     '  service-events, partition 1: 1000 behind, the oldest for 40 s (committed 5000, log 0 to 6000)',
     '  service-events, partition 2: 1000 behind, the oldest for 1 s (committed 5000, log 0 to 6000)',
     '  Why a partition stands still is in /readyz of its service and in the log: a server that it waits for, or a halt with what ends it. One that stopped for its dead letters goes on when what makes them is put right and the service is started again.',
@@ -172,7 +172,7 @@ it('the archiver’s commit is for looks, and may stand for minutes: it is a fin
   await shown('archiver', waits(20 * MINUTE_MS));
   expect(code).toBe(0);
   expect((await shown('archiver', waits(31 * MINUTE_MS)))[2]).toBe(
-    '    late: longer than the 30 min that archiver may take; tailrace lake audit shows how far the lake is.',
+    '    late: longer than the 30 min that archiver may take; npx tailrace lake audit shows how far the lake is.',
   );
   expect(code).toBe(1);
 });

@@ -10,6 +10,7 @@ import {
   type KafkaSettings,
   type PartitionLag,
   readRanges,
+  TAILRACE,
 } from '@tailrace/kafka-kit';
 import { ConfigError } from '@tailrace/service';
 import { type GroupPartition, type LagPorts, withWaiting } from './group-waiting.ts';
@@ -106,7 +107,7 @@ function troubleLines(group: string, { topic, partition, trouble }: GroupPartiti
   if (trouble === undefined) return [];
   if (trouble.kind === 'late') {
     const kept = groups.some(({ name, position }) => name === group && position === 'lake');
-    const look = kept ? 'tailrace lake audit shows how far the lake is' : 'it goes on, and does not keep up';
+    const look = kept ? `${TAILRACE} lake audit shows how far the lake is` : 'it goes on, and does not keep up';
     return [`    late: longer than the ${durationText(trouble.allowedMs)} that ${group} may take; ${look}.`];
   }
   const reasons = Object.entries(trouble.deadLetters).sort(([, a], [, b]) => b - a);
@@ -115,7 +116,7 @@ function troubleLines(group: string, { topic, partition, trouble }: GroupPartiti
   if (dead === 0) return [`${still}.`];
   const named = reasons.map(([reason, letters]) => `${reason}: ${letters}`).join(', ');
   return [
-    `${still}; of the ${BUDGET_RULE.windowRecords} offsets before it ${dead} became dead letters (${named}), which tailrace dlq ls --source ${topic}/${partition} shows.`,
+    `${still}; of the ${BUDGET_RULE.windowRecords} offsets before it ${dead} became dead letters (${named}), which ${TAILRACE} dlq ls --source ${topic}/${partition} shows.`,
   ];
 }
 

@@ -17,6 +17,7 @@ export type { HaltReason } from './consume/lane.ts';
 export type { HaltCause, LaneView } from './consume/lane-view.ts';
 export type { ConsumerOptions, DrainReport, RuntimePorts, StuckLane } from './consume/options.ts';
 export { type ConsumerRuntime, createConsumerRuntime, type RuntimeState } from './consume/runtime.ts';
+export { TAILRACE } from './observe/command.ts';
 export { metricReference } from './observe/metric-reference.ts';
 export {
   everyOf,

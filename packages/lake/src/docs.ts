@@ -154,7 +154,7 @@ ${table(
   Object.entries(STATES).map(([state, about]) => [code(state), about]),
 )}
 
-The view \`events\` of \`tailrace lake query\` has the original bytes in \`value\` for every row. In a DuckDB of your own this expression (rebuild version ${REBUILD_VERSION}, the number is in each file’s metadata under \`tailrace\`) gives them, after \`SET TimeZone = 'UTC'\`:
+The view \`events\` of \`npx tailrace lake query\` has the original bytes in \`value\` for every row. In a DuckDB of your own this expression (rebuild version ${REBUILD_VERSION}, the number is in each file’s metadata under \`tailrace\`) gives them, after \`SET TimeZone = 'UTC'\`:
 
 ${block(restoredValueSql(parquetColumns))}
 
@@ -175,7 +175,7 @@ ${table(
 
 ## The audit
 
-\`tailrace lake audit\` looks at every entry, every object’s footer, and, unless \`--no-kafka\` is given, at the start and the end of every partition in Kafka. It says how far each partition is, and is clean only where the lake reaches Kafka’s end. It may run beside an archiver. A finding is exit code 1:
+\`npx tailrace lake audit\` looks at every entry, every object’s footer, and, unless \`--no-kafka\` is given, at the start and the end of every partition in Kafka. It says how far each partition is, and is clean only where the lake reaches Kafka’s end. It may run beside an archiver. A finding is exit code 1:
 
 ${table(
   ['finding', 'meaning'],
@@ -186,7 +186,7 @@ What is younger and not archived yet is told and is no finding. \`--json\` print
 
 With \`--deep\` every object is fetched and decoded: each value is rebuilt, its offset must follow the one before it, and the checksum of all records must be the entry’s (of an object that holds only a rest, its own). It takes as long as reading the whole lake, and says how far it is. The typed columns of a \`kept\` row are what its writer made of the value, and are not made again. What it does not guard either: the footer’s statistics, page indexes and the like, by which a reader skips row groups. They are compared with the rows only as far as first and last offset, the times’ bounds and the number of rows go; somebody with write access to the bucket can put a file with other statistics of a column in place of ours, S3 gives it a checksum that fits, and a query with a filter on that column then misses rows. Keep write access to the bucket to the archiver, or turn on S3 Object Lock.
 
-\`tailrace lake ledger show\` prints the chains entry by entry; \`--topic\`, \`--partition\` and \`--incarnation\` choose some, \`--json\` prints one object.
+\`npx tailrace lake ledger show\` prints the chains entry by entry; \`--topic\`, \`--partition\` and \`--incarnation\` choose some, \`--json\` prints one object.
 
 ## Read it
 
