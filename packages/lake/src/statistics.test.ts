@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { asyncBufferFromFile } from 'hyparquet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditLake } from './audit.ts';
+import { checkBloomFilters } from './bloom-filters.ts';
 import { decodeObject } from './decode-object.ts';
 import { Database } from './duckdb.ts';
-import { checkStatistics } from './statistics.ts';
+import { checkStatistics, readStatistics } from './statistics.ts';
 import { ArchivedLake, NINE } from './testing/archived-lake.ts';
 import { goldenFiles } from './testing/golden.ts';
 import { inFolder, oddValues, recordAt, rowsOf, writeRecords } from './testing/index.ts';
@@ -16,8 +17,12 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-const check = async (path: string, name = 'it'): Promise<void> =>
-  await checkStatistics(database, name, path, await asyncBufferFromFile(path));
+async function check(path: string): Promise<void> {
+  const buffer = await asyncBufferFromFile(path);
+  const statistics = await readStatistics('it', buffer);
+  await checkStatistics(database, 'it', path, statistics);
+  await checkBloomFilters(database, 'it', path, buffer, statistics);
+}
 
 /** Bytes of a footer: a field's length and bytes, or the field of a number of NULLs below 64. */
 const text = (value: string | Buffer): Buffer => Buffer.concat([Buffer.from([Buffer.byteLength(value)]), Buffer.from(value)]);
@@ -162,5 +167,48 @@ describe('the statistics in a footer', () => {
       await writeFile(path, wide);
       await check(path);
     });
+  });
+});
+
+describe('the Bloom filters of a file', () => {
+  it('that leave a value out are found with column and row group: readers skip the row group when they look for it', async () => {
+    const records = Array.from({ length: 300 }, (_, i) =>
+      recordAt(i, `{"service":"s${i % 3}","status_code":${200 + (i % 3)}}`, { timestampMs: NINE + i }),
+    );
+    for (const [column, where] of [
+      ['service', `service = 's1'`],
+      ['status_code', 'status_code = 201'],
+    ] as const) {
+      const lake = new ArchivedLake(database);
+      await lake.add(records);
+      const [key] = lake.keys as [string];
+      const forged = Buffer.from(lake.store.objects.get(key) as Buffer);
+      const { columns, groups } = await readStatistics(key, {
+        byteLength: forged.length,
+        slice: (first, next) => new Uint8Array(forged.subarray(first, next)).buffer,
+      });
+      const place = groups[0]?.filters[columns.findIndex(({ name }) => name === column)];
+      // Its one block of 32 bytes, behind a header.
+      forged.fill(0, (place?.next ?? 0) - 32, place?.next);
+      await inFolder(async (folder) => {
+        const count = async (name: string, body: Buffer): Promise<unknown> => {
+          await writeFile(join(folder, name), body);
+          return (await rowsOf(database, `SELECT count(*)::INT AS rows FROM '${join(folder, name)}' WHERE ${where}`))[0]?.rows;
+        };
+        expect(await count('sound.parquet', lake.store.objects.get(key) as Buffer)).toBe(100);
+        expect(await count('forged.parquet', forged)).toBe(0);
+        lake.store.objects.set(key, forged);
+        expect((await auditLake(lake.ledger)).findings).toEqual([]);
+        const { findings } = await auditLake(lake.ledger, { lookInto: decodeObject(database, folder) });
+        expect(findings).toMatchObject([
+          {
+            kind: 'damaged-object',
+            detail: expect.stringContaining(
+              `${key} is damaged: the Bloom filter of column ${column} in row group 0 leaves one of its values out`,
+            ),
+          },
+        ]);
+      });
+    }
   });
 });
