@@ -59,11 +59,12 @@ export async function withWaiting(
   const declared = groups.find(({ name }) => name === group);
   // What is in the lake is committed when an object is closed: a commit that stands for minutes says nothing.
   const standing = declared?.position === 'lake' ? new Set<string>() : await standingStill(ports, group, topics, timed);
-  const letters = standing.size === 0 ? new Map<string, Record<string, number>>() : await lettersBefore(ports, group, timed, standing);
+  const letters = standing.size === 0 ? new Map<string, ReadonlyMap<string, number>>() : await lettersBefore(ports, group, timed, standing);
   const allowedMs = declared?.allowedDelayMs ?? Number.POSITIVE_INFINITY;
   return timed.map((each): GroupPartition => {
     const key = partitionKey(each);
-    if (standing.has(key)) return { ...each, trouble: { kind: 'stands-still', watchedMs: WATCH_MS, deadLetters: letters.get(key) ?? {} } };
+    if (standing.has(key))
+      return { ...each, trouble: { kind: 'stands-still', watchedMs: WATCH_MS, deadLetters: Object.fromEntries(letters.get(key) ?? []) } };
     if (each.gap === undefined && (each.waitingMs ?? 0) > allowedMs) return { ...each, trouble: { kind: 'late', allowedMs } };
     return each;
   });
@@ -89,8 +90,8 @@ async function lettersBefore(
   group: string,
   partitions: readonly GroupPartition[],
   wanted: ReadonlySet<string>,
-): Promise<Map<string, Record<string, number>>> {
-  const found = new Map<string, Record<string, number>>();
+): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
+  const found = new Map<string, Map<string, number>>();
   if (!groups.some(({ name, sideTopics }) => name === group && sideTopics.some((kind) => kind === 'dlq'))) return found;
   const commits = new Map(
     partitions.flatMap((each) => (wanted.has(partitionKey(each)) ? [[partitionKey(each), each.committed ?? 0]] : [])),
@@ -112,9 +113,8 @@ async function lettersBefore(
       // After a crash a dead letter may be there twice.
       if (committed === undefined || offset >= committed || offset < committed - MAX_LETTERS || seen.has(`${key}/${offset}`)) continue;
       seen.add(`${key}/${offset}`);
-      const reasons = found.get(key) ?? {};
-      reasons[letter.reason] = (reasons[letter.reason] ?? 0) + 1;
-      found.set(key, reasons);
+      const reasons = found.get(key) ?? new Map<string, number>();
+      found.set(key, reasons.set(letter.reason, (reasons.get(letter.reason) ?? 0) + 1));
     }
   }
   return found;

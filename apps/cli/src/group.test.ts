@@ -120,7 +120,11 @@ function deadLetter(offset: number, reason: string): RawRecord {
 }
 
 it('a partition whose commit does not move while records wait stands still: a finding, with its dead letters and where its reason is said', async () => {
-  const letters = [...Array.from({ length: 120 }, (_, i) => deadLetter(4800 + i, 'not-json')), deadLetter(4999, 'refused')];
+  const letters = [
+    ...Array.from({ length: 120 }, (_, i) => deadLetter(4800 + i, 'not-json')),
+    ...['a', 'b', 'c', 'd\u001b[2J'].map((reason, i) => deadLetter(4990 + i, reason)),
+    deadLetter(4999, 'refused'),
+  ];
   // Twice there, of long before, of a record that is not passed, and of nobody.
   const others = [deadLetter(4999, 'refused'), deadLetter(3999, 'not-json'), deadLetter(5000, 'not-json')];
   const { ports, waits } = behind(
@@ -134,7 +138,7 @@ it('a partition whose commit does not move while records wait stands still: a fi
   expect(await shown('indexer', ports)).toEqual([
     'indexer: 3000 records behind, the oldest for 40 s',
     '  service-events, partition 0: 1000 behind, the oldest for 40 s (committed 5000, log 0 to 6000)',
-    '    stands still: nothing was committed for 10 s; of the 1000 offsets before it 121 became dead letters (not-json: 120, refused: 1), which npx tailrace dlq ls --source service-events/0 shows.',
+    '    stands still: nothing was committed for 10 s; of the 1000 offsets before it 125 became dead letters (not-json: 120, a: 1, b: 1, c: 1, d\\u{1b}[2J: 1, and others: 1), which npx tailrace dlq ls --source service-events/0 shows.',
     '  service-events, partition 1: 1000 behind, the oldest for 40 s (committed 5000, log 0 to 6000)',
     '  service-events, partition 2: 1000 behind, the oldest for 1 s (committed 5000, log 0 to 6000)',
     '  Why a partition stands still is in /readyz of its service and in the log: a server that it waits for, or a halt with what ends it. One that stopped for its dead letters goes on when what makes them is put right and the service is started again.',

@@ -12,7 +12,7 @@ import {
   readRanges,
   TAILRACE,
 } from '@tailrace/kafka-kit';
-import { ConfigError } from '@tailrace/service';
+import { ConfigError, printable } from '@tailrace/service';
 import { type GroupPartition, type LagPorts, withWaiting } from './group-waiting.ts';
 import { EXIT, type Output } from './output.ts';
 
@@ -29,6 +29,7 @@ interface GroupLag {
 }
 
 const TIMEOUT_MS = 20_000;
+const MAX_REASONS = 5;
 
 /** What nothing runs in this release would look like a group that is far behind. */
 const declared: readonly string[] = groups.filter(({ state }) => state === 'active').map(({ name }) => name);
@@ -114,9 +115,12 @@ function troubleLines(group: string, { topic, partition, trouble }: GroupPartiti
   const dead = reasons.reduce((sum, [, letters]) => sum + letters, 0);
   const still = `    stands still: nothing was committed for ${durationText(trouble.watchedMs)}`;
   if (dead === 0) return [`${still}.`];
-  const named = reasons.map(([reason, letters]) => `${reason}: ${letters}`).join(', ');
+  // Whoever may write to the topic may name a reason.
+  const named = reasons.slice(0, MAX_REASONS).map(([reason, letters]) => `${printable(reason)}: ${letters}`);
+  const rest = reasons.slice(MAX_REASONS).reduce((sum, [, letters]) => sum + letters, 0);
+  const more = rest === 0 ? '' : `, and others: ${rest}`;
   return [
-    `${still}; of the ${BUDGET_RULE.windowRecords} offsets before it ${dead} became dead letters (${named}), which ${TAILRACE} dlq ls --source ${topic}/${partition} shows.`,
+    `${still}; of the ${BUDGET_RULE.windowRecords} offsets before it ${dead} became dead letters (${named.join(', ')}${more}), which ${TAILRACE} dlq ls --source ${topic}/${partition} shows.`,
   ];
 }
 
