@@ -152,7 +152,7 @@ it('a partition of a group that nobody runs stands still for that', async () => 
   const lines = await shown('indexer', { ...ports, members: async () => 0 });
   expect(lines.slice(2)).toEqual([
     '    stands still: nothing was committed for 10 s.',
-    '  Group indexer has no member that runs: start it.',
+    '  Kafka counts no running member of group indexer: start its service, or see why the one that is there does not answer.',
   ]);
   expect(code).toBe(1);
 });

@@ -127,7 +127,8 @@ function troubleLines(group: string, { topic, partition, trouble }: GroupPartiti
 /** Once for all partitions: why each of them stands is known to its service alone. */
 function standstillLines(group: string, members: number | undefined, partitions: readonly GroupPartition[]): string[] {
   if (members === undefined) return [];
-  if (members === 0) return [`  Group ${group} has no member that runs: start it.`];
+  if (members === 0)
+    return [`  Kafka counts no running member of group ${group}: start its service, or see why the one that is there does not answer.`];
   const dead = partitions.some(({ trouble }) => trouble?.kind === 'stands-still' && Object.keys(trouble.deadLetters).length > 0);
   const stopped = dead
     ? ' One that stopped for its dead letters goes on when what makes them is put right and the service is started again.'
