@@ -85,7 +85,7 @@ const KAFKA = { KAFKA_BOOTSTRAP_SERVERS: '127.0.0.1:1' };
 const LAKE = { AWS_REGION: 'r', TAILRACE_LAKE_BUCKET: 'b' };
 
 const COMMANDS: readonly Attempt[] = [
-  { words: [], says: /Usage: tailrace/ },
+  { words: [], says: /Usage: npx tailrace/ },
   { words: ['nonsense'], says: /unknown command 'nonsense'/ },
   { words: ['--nonsense'], says: /unknown option '--nonsense'/ },
   { words: ['--endpoints'], says: /argument missing/ },
@@ -93,8 +93,8 @@ const COMMANDS: readonly Attempt[] = [
   { words: ['--endpoints', folder, 'lake', 'audit'], says: /can not be read as an endpoints file/ },
   { words: ['--endpoints', file, 'group', 'lag'], says: /file holds no "environment"/ },
   ...['topics', 'group', 'dlq', 'lake'].flatMap((noun) => [
-    { words: [noun], says: new RegExp(`Usage: tailrace ${noun}`) },
-    { words: [noun, 'nonsense'], says: /unknown command 'nonsense'\n\(commands of tailrace/ },
+    { words: [noun], says: new RegExp(`Usage: npx tailrace ${noun}`) },
+    { words: [noun, 'nonsense'], says: /unknown command 'nonsense'\n\(commands of npx tailrace/ },
   ]),
   ...[
     ['topics', 'plan'],

@@ -1,4 +1,4 @@
-import { everyOf, type MetricTable } from '@tailrace/kafka-kit';
+import { everyOf, type MetricTable, TAILRACE } from '@tailrace/kafka-kit';
 import type { Repair } from '@tailrace/lake';
 import type { Step } from './archive-events.ts';
 import type { RotationCause } from './rotation.ts';
@@ -76,7 +76,7 @@ export const ARCHIVER_METRICS = {
     unit: 'claims',
     labels: {},
     says: 'Claims of which records are lost.',
-    respond: 'Alert above 0. The log names the range; `tailrace lake audit` lists it.',
+    respond: `Alert above 0. The log names the range; \`${TAILRACE} lake audit\` lists it.`,
   },
   lostRecords: {
     name: 'tailrace_archiver_lost_records_total',
@@ -84,7 +84,7 @@ export const ARCHIVER_METRICS = {
     unit: 'offsets',
     labels: {},
     says: 'Offsets that the ledger declares lost: gone from Kafka before they were archived.',
-    respond: 'Alert above 0. The log names the range; `tailrace lake audit` lists it.',
+    respond: `Alert above 0. The log names the range; \`${TAILRACE} lake audit\` lists it.`,
   },
   madeAnew: {
     name: 'tailrace_archiver_topics_made_anew_total',

@@ -1,4 +1,4 @@
-import { StandsStill } from '@tailrace/kafka-kit';
+import { StandsStill, TAILRACE } from '@tailrace/kafka-kit';
 import { isoTime } from '@tailrace/kafka-kit/time';
 import { type ChainId, chainText, type OffsetRange } from '@tailrace/lake';
 
@@ -37,7 +37,7 @@ export class NoBrokerTime extends StandsStill {
 
   constructor({ topic, partition }: ChainId, offset: number, timestampMs: number) {
     super(
-      `Offset ${offset} of ${topic}, partition ${partition}, has the time ${isoTime(timestampMs)}, outside of the years 1 to 9999, and the lake is ordered by broker time: the partition stands still before it, and all before it is archived. The topic must have message.timestamp.type=LogAppendTime (\`tailrace topics plan\` shows whether it has); the record keeps its time, so delete the log up to offset ${offset} (kafka-delete-records, offset ${offset + 1}) and start the archiver again, which then declares lost what it had not archived.`,
+      `Offset ${offset} of ${topic}, partition ${partition}, has the time ${isoTime(timestampMs)}, outside of the years 1 to 9999, and the lake is ordered by broker time: the partition stands still before it, and all before it is archived. The topic must have message.timestamp.type=LogAppendTime (\`${TAILRACE} topics plan\` shows whether it has); the record keeps its time, so delete the log up to offset ${offset} (kafka-delete-records, offset ${offset + 1}) and start the archiver again, which then declares lost what it had not archived.`,
     );
     this.name = 'NoBrokerTime';
     this.offset = offset;

@@ -1,7 +1,7 @@
 import {
   type ClusterAdmin,
   connectAdmin,
-  createNativeConsumer,
+  firstTimes,
   type KafkaSettings,
   partitionKey,
   reasonsOf,
@@ -10,11 +10,6 @@ import {
 import { type ChainId, chainText, type LogExtent } from '@tailrace/lake';
 
 const LOOKUP_MS = 10_000;
-const POLL_MS = 500;
-const CLOSE_MS = 5_000;
-/** No further first record for so long: what is left holds none that can be read (only markers, or a transaction that is open). */
-const QUIET_MS = 5_000;
-const MAX_POLL_INTERVAL_MS = 300_000;
 
 /** What an audit asks of Kafka. It joins no group and commits nothing. */
 export interface KafkaExtents {
@@ -46,7 +41,7 @@ export async function withKafka<T>(settings: KafkaSettings, group: string, work:
   try {
     return await work({
       logs: (topics) => asking(() => logs(admin, identity, group, topics)),
-      firstTimes: (positions) => asking(() => firstTimes(settings, `${group}.audit`, positions)),
+      firstTimes: (positions) => asking(() => firstTimesOf(settings, `${group}.audit`, positions)),
     });
   } finally {
     identity.close();
@@ -73,34 +68,16 @@ async function logs(admin: ClusterAdmin, identity: TopicIdentity, group: string,
   return extents;
 }
 
-async function firstTimes(
+async function firstTimesOf(
   settings: KafkaSettings,
   group: string,
   positions: readonly (ChainId & { readonly first: number })[],
 ): Promise<ReadonlyMap<string, number>> {
-  const times = new Map<string, number>();
-  if (positions.length === 0) return times;
-  const consumer = createNativeConsumer(settings, { group, protocol: { kind: 'consumer' }, maxPollIntervalMs: MAX_POLL_INTERVAL_MS });
-  try {
-    await consumer.connect([], {
-      rebalance: ({ kind, partitions }) => (kind === 'assigned' ? consumer.assign([]) : consumer.unassign(partitions)),
-      commit: () => {},
-      log: () => {},
-    });
-    const waited = new Map(positions.map((position) => [partitionKey(position), position]));
-    consumer.assign(positions.map(({ topic, partition, first }) => ({ topic, partition, nextToRead: first })));
-    let deliveredMs = performance.now();
-    while (waited.size > 0 && performance.now() - deliveredMs < QUIET_MS) {
-      const [record] = await consumer.poll(1, POLL_MS);
-      const position = record && waited.get(partitionKey(record));
-      if (record === undefined || position === undefined) continue;
-      times.set(chainText(position), record.timestampMs);
-      waited.delete(partitionKey(record));
-      consumer.unassign([{ topic: record.topic, partition: record.partition }]);
-      deliveredMs = performance.now();
-    }
-    return times;
-  } finally {
-    await consumer.close(CLOSE_MS);
-  }
+  const times = await firstTimes(settings, group, positions);
+  return new Map(
+    positions.flatMap((position) => {
+      const timeMs = times.get(partitionKey(position));
+      return timeMs === undefined ? [] : [[chainText(position), timeMs] as const];
+    }),
+  );
 }

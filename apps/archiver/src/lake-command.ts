@@ -1,4 +1,5 @@
 import { groupNamed, parseInstant, streams } from '@tailrace/events';
+import { TAILRACE } from '@tailrace/kafka-kit';
 import { Database, decodeObject, type LakeAuditOptions, Ledger, QueryFault, S3Store, type TimeWindow } from '@tailrace/lake';
 import { ConfigError, type KafkaConfig, type S3Config } from '@tailrace/service';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
@@ -73,10 +74,10 @@ function instantMs(text: string): number {
 
 function buildProgram(terminal: Terminal, done: (code: number) => void): Command {
   const json = (): Option => new Option('--json', 'print one JSON object');
-  const program = new Command('tailrace')
+  const program = new Command(TAILRACE)
     .exitOverride()
     .configureOutput({ writeOut: (text) => terminal.out(text), writeErr: (text) => terminal.note(text) })
-    .showHelpAfterError('(tailrace lake --help lists the commands)');
+    .showHelpAfterError(`(${TAILRACE} lake --help lists the commands)`);
   const lake = program.command('lake').description('Look into the lake: the Parquet archive of all events.');
   lake.action(() => lake.help({ error: true }));
   lake

@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { TAILRACE } from '@tailrace/kafka-kit';
 import {
   Database,
   damagedFile,
@@ -72,7 +73,7 @@ export async function queryLake(
 class DamagedLake extends Error {
   constructor(damage: FileDamage) {
     super(
-      `${damage.message} The query has no result, because the rows of that object would be missing: leave its hour out with --from and --to, and see what else \`tailrace lake audit --deep\` finds.`,
+      `${damage.message} The query has no result, because the rows of that object would be missing: leave its hour out with --from and --to, and see what else \`${TAILRACE} lake audit --deep\` finds.`,
       { cause: damage },
     );
     this.name = 'DamagedLake';

@@ -1,3 +1,4 @@
+import { TAILRACE } from '@tailrace/kafka-kit';
 import { chainText } from '@tailrace/lake';
 import type { Check } from '@tailrace/service';
 import type { ArchiveEvent } from './archive-events.ts';
@@ -22,7 +23,7 @@ export class Losses {
     const more = this.#count === 1 ? '' : `, after ${this.#count - 1} other ${this.#count === 2 ? 'loss' : 'losses'}`;
     return {
       state: 'degraded',
-      sentence: `RECORDS ARE LOST since the start: ${this.#last}${more}. The archive goes on; \`tailrace lake audit\` lists every loss, and a restart takes this line away.`,
+      sentence: `RECORDS ARE LOST since the start: ${this.#last}${more}. The archive goes on; \`${TAILRACE} lake audit\` lists every loss, and a restart takes this line away.`,
     };
   }
 }

@@ -1,4 +1,4 @@
-import type { ClusterAdmin, LogRange, RawRecord } from '@tailrace/kafka-kit';
+import { type ClusterAdmin, type LogRange, type RawRecord, TAILRACE } from '@tailrace/kafka-kit';
 
 export type DlqAdmin = Pick<ClusterAdmin, 'groupLag'>;
 /** Reads ranges of offsets to their ends, whatever else is written meanwhile. */
@@ -15,6 +15,6 @@ export interface DlqExtent {
 export async function extentsOf(admin: DlqAdmin, topic: string): Promise<readonly DlqExtent[]> {
   // Only starts and ends are used; for a group that commits nothing there is no more to ask.
   const extents = await admin.groupLag('tailrace-cli', [topic]);
-  if (extents.length === 0) throw new Error(`There is no topic ${topic}: tailrace topics apply makes it.`);
+  if (extents.length === 0) throw new Error(`There is no topic ${topic}: ${TAILRACE} topics apply makes it.`);
   return extents;
 }

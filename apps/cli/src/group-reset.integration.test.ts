@@ -123,7 +123,7 @@ it.each(PROTOCOLS)(
     const halted = await join(topic, group, protocol);
     await until(() => halted.runtime.lanes()[0]?.phase === 'halted');
     const sentence = halted.runtime.lanes()[0]?.halted ?? '';
-    const command = /run: tailrace (.*), and start it/.exec(sentence)?.[1]?.split(' ') ?? [];
+    const command = /run: npx tailrace (.*), and start it/.exec(sentence)?.[1]?.split(' ') ?? [];
     expect(command).toEqual(['group', 'reset', '--group', group, '--topic', topic, '--partition', '0', '--to', 'earliest']);
     const live = await tailrace(...command, '--yes');
     expect([live.code, live.told]).toEqual([1, expect.stringMatching(/has 1 member that Kafka counts as running: stop it first/)]);

@@ -7,6 +7,7 @@ import {
   type KafkaSettings,
   type PartitionLag,
   type Position,
+  TAILRACE,
 } from '@tailrace/kafka-kit';
 import { ConfigError } from '@tailrace/service';
 import { requireKnownGroup } from './group.ts';
@@ -57,11 +58,11 @@ export async function resetCommand(ports: ResetPorts, options: ResetOptions, out
   const declared = groups.find(({ name }) => name === group);
   if (declared?.position === 'lake')
     throw new ConfigError([
-      `The position of ${group} is its chain in the lake, and not its commit in Kafka: a reset would change nothing. tailrace lake audit shows where the chain ends.`,
+      `The position of ${group} is its chain in the lake, and not its commit in Kafka: a reset would change nothing. ${TAILRACE} lake audit shows where the chain ends.`,
     ]);
   if (!dryRun && !yes && (ports.confirm === undefined || options.json))
     throw new ConfigError([
-      `tailrace group reset asks before it writes, and ${options.json ? 'with --json' : 'without a terminal'} it can not: say --yes, or --dry-run to see what it would do.`,
+      `${TAILRACE} group reset asks before it writes, and ${options.json ? 'with --json' : 'without a terminal'} it can not: say --yes, or --dry-run to see what it would do.`,
     ]);
   const positions = await affected(ports.admin, options, target.kind === 'offset');
   const topics = [...new Set(positions.map(({ topic }) => topic))];

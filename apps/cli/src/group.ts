@@ -1,6 +1,19 @@
 import { groups, SERVICE_EVENTS_TOPIC, streams } from '@tailrace/events';
-import { type ClusterAdmin, type Gap, gapAt, gapFinding, gapWay, type PartitionLag } from '@tailrace/kafka-kit';
-import { ConfigError } from '@tailrace/service';
+import {
+  BUDGET_RULE,
+  type ClusterAdmin,
+  countGroupMembers,
+  firstTimes,
+  gapAt,
+  gapFinding,
+  gapWay,
+  type KafkaSettings,
+  type PartitionLag,
+  readRanges,
+  TAILRACE,
+} from '@tailrace/kafka-kit';
+import { ConfigError, printable } from '@tailrace/service';
+import { type GroupPartition, type LagPorts, withWaiting } from './group-waiting.ts';
 import { EXIT, type Output } from './output.ts';
 
 interface GroupLag {
@@ -8,31 +21,56 @@ interface GroupLag {
   /** False before its first commit: its lag then counts everything in the log. */
   readonly committed: boolean;
   readonly lag: number;
+  /** How long the oldest record of all partitions waits, by this machine's clock. */
+  readonly waitingMs?: number;
+  /** How many members Kafka counts; asked only where a partition stands still. */
+  readonly members?: number;
   readonly partitions: readonly GroupPartition[];
 }
 
-/** `gap`: what the committed position can not be read for, by the offsets alone. */
-type GroupPartition = PartitionLag & { readonly gap?: Gap };
+const TIMEOUT_MS = 20_000;
+const MAX_REASONS = 5;
 
 /** What nothing runs in this release would look like a group that is far behind. */
 const declared: readonly string[] = groups.filter(({ state }) => state === 'active').map(({ name }) => name);
 
+/** What reads and waits, on a real cluster. */
+export function lagPorts(admin: ClusterAdmin, settings: KafkaSettings): LagPorts {
+  return {
+    admin,
+    firstTimes: (positions) => firstTimes(settings, `${settings.clientId}.reader`, positions),
+    read: (ranges) => readRanges(settings, ranges),
+    members: (group) => countGroupMembers(settings, group, TIMEOUT_MS),
+    nowMs: Date.now,
+    wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+  };
+}
+
 /**
- * Shows how many records each group has not settled yet, per partition and in all, and which of them Kafka no longer holds. Exit code 1 when a group
- * stands before such a gap. Throws ConfigError for a group that nobody knows.
+ * Shows how many records each group has not settled yet and how long the oldest waits, per partition and in all, and which of them Kafka no longer
+ * holds. Exit code 1 when a partition stands before such a gap, stands still, or is later than its group may be. Throws ConfigError for a group that
+ * nobody knows.
  */
-export async function lagCommand(admin: Pick<ClusterAdmin, 'groupLag'>, group: string | undefined, output: Output): Promise<number> {
+export async function lagCommand(ports: LagPorts, group: string | undefined, output: Output): Promise<number> {
+  const topics = streams[SERVICE_EVENTS_TOPIC] ?? [];
   const found: GroupLag[] = [];
   for (const name of group === undefined ? declared : [group]) {
-    const partitions = [...(await admin.groupLag(name, streams[SERVICE_EVENTS_TOPIC] ?? []))]
-      .sort(byPlace)
-      .map((each) => withGap(name, each));
-    const lag = partitions.reduce((sum, each) => sum + each.lag, 0);
-    found.push({ group: name, committed: partitions.some(({ committed }) => committed !== null), lag, partitions });
+    const rows = [...(await ports.admin.groupLag(name, topics))].sort(byPlace).map((each) => withGap(name, each));
+    if (group !== undefined) requireKnownGroup(group, rows);
+    const partitions = await withWaiting(ports, name, topics, rows);
+    const waiting = partitions.flatMap(({ waitingMs }) => waitingMs ?? []);
+    found.push({
+      group: name,
+      committed: partitions.some(({ committed }) => committed !== null),
+      lag: partitions.reduce((sum, each) => sum + each.lag, 0),
+      ...(waiting.length === 0 ? {} : { waitingMs: Math.max(...waiting) }),
+      ...(partitions.some(standsStill) ? { members: await ports.members(name) } : {}),
+      partitions,
+    });
   }
-  if (group !== undefined) requireKnownGroup(group, found[0]?.partitions ?? []);
   output.result({ groups: found }, found.flatMap(groupLines));
-  return found.some(({ partitions }) => partitions.some(({ gap }) => gap !== undefined)) ? EXIT.finding : EXIT.good;
+  const bad = found.some(({ partitions }) => partitions.some(({ gap, trouble }) => gap !== undefined || trouble !== undefined));
+  return bad ? EXIT.finding : EXIT.good;
 }
 
 /**
@@ -53,15 +91,70 @@ function withGap(group: string, partition: PartitionLag): GroupPartition {
   return gap === undefined ? partition : { ...partition, gap };
 }
 
-function groupLines({ group, committed, lag, partitions }: GroupLag): string[] {
+function groupLines({ group, committed, lag, waitingMs, members, partitions }: GroupLag): string[] {
   if (!committed) return [`${group}: no commits yet (${lag} ${lag === 1 ? 'record' : 'records'} in the log)`];
   return [
-    `${group}: ${lag} ${lag === 1 ? 'record' : 'records'} behind`,
+    `${group}: ${lag} ${lag === 1 ? 'record' : 'records'} behind${oldestText(waitingMs)}`,
     ...partitions.flatMap((p) => [
-      `  ${p.topic}, partition ${p.partition}: ${p.lag} behind (committed ${p.committed ?? 'nothing'}, log ${p.logStart} to ${p.logEnd})`,
+      `  ${p.topic}, partition ${p.partition}: ${p.lag} behind${oldestText(p.waitingMs)} (committed ${p.committed ?? 'nothing'}, log ${p.logStart} to ${p.logEnd})`,
       ...(p.gap === undefined ? [] : [`    ${p.gap.kind}: ${gapFinding(group, p, p.gap)}; ${gapWay(group, p, p.gap.kind)}.`]),
+      ...troubleLines(group, p),
     ]),
+    ...standstillLines(group, members, partitions),
   ];
+}
+
+function troubleLines(group: string, { topic, partition, trouble }: GroupPartition): string[] {
+  if (trouble === undefined) return [];
+  if (trouble.kind === 'late') {
+    const kept = groups.some(({ name, position }) => name === group && position === 'lake');
+    const look = kept ? `${TAILRACE} lake audit shows how far the lake is` : 'it goes on, and does not keep up';
+    return [`    late: longer than the ${durationText(trouble.allowedMs)} that ${group} may take; ${look}.`];
+  }
+  const reasons = Object.entries(trouble.deadLetters).sort(([, a], [, b]) => b - a);
+  const dead = reasons.reduce((sum, [, letters]) => sum + letters, 0);
+  const still = `    stands still: nothing was committed for ${durationText(trouble.watchedMs)}`;
+  if (dead === 0) return [`${still}.`];
+  // Whoever may write to the topic may name a reason.
+  const named = reasons.slice(0, MAX_REASONS).map(([reason, letters]) => `${printable(reason)}: ${letters}`);
+  const rest = reasons.slice(MAX_REASONS).reduce((sum, [, letters]) => sum + letters, 0);
+  const more = rest === 0 ? '' : `, and others: ${rest}`;
+  return [
+    `${still}; of the ${BUDGET_RULE.windowRecords} offsets before it ${dead} became dead letters (${named.join(', ')}${more}), which ${TAILRACE} dlq ls --source ${topic}/${partition} shows.`,
+  ];
+}
+
+/** Once for all partitions: why each of them stands is known to its service alone. */
+function standstillLines(group: string, members: number | undefined, partitions: readonly GroupPartition[]): string[] {
+  if (members === undefined) return [];
+  if (members === 0)
+    return [`  Kafka counts no running member of group ${group}: start its service, or see why the one that is there does not answer.`];
+  const dead = partitions.some(({ trouble }) => trouble?.kind === 'stands-still' && Object.keys(trouble.deadLetters).length > 0);
+  const stopped = dead
+    ? ' One that stopped for its dead letters goes on when what makes them is put right and the service is started again.'
+    : '';
+  return [
+    `  Why a partition stands still is in /readyz of its service and in the log: a server that it waits for, or a halt with what ends it.${stopped}`,
+  ];
+}
+
+function standsStill({ trouble }: GroupPartition): boolean {
+  return trouble?.kind === 'stands-still';
+}
+
+function oldestText(waitingMs: number | undefined): string {
+  return waitingMs === undefined ? '' : `, the oldest for ${durationText(waitingMs)}`;
+}
+
+/** In the unit in which it is a number of two digits or so. */
+function durationText(ms: number): string {
+  const units = [
+    [86_400_000, 'days'],
+    [3_600_000, 'h'],
+    [60_000, 'min'],
+  ] as const;
+  const [size, unit] = units.find(([each]) => ms >= 2 * each) ?? [1000, 's'];
+  return `${Math.floor(ms / size)} ${unit}`;
 }
 
 function byPlace(a: PartitionLag, b: PartitionLag): number {

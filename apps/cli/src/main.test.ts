@@ -36,32 +36,32 @@ describe('wrong use', () => {
     [['topics'], 'plan'],
     [['topics', 'plan', '--profile', 'x'], 'Allowed choices are local, cluster'],
     [['topics', 'plan', '--nonsense'], 'unknown option'],
-    [['topics', 'nonsense'], "unknown command 'nonsense'\n(commands of tailrace topics: plan, apply)"],
+    [['topics', 'nonsense'], "unknown command 'nonsense'\n(commands of npx tailrace topics: plan, apply)"],
     [['group', 'reset', '--group', 'indexer'], "required option '--to <position>' not specified"],
-    [['group', 'reset', 'indexer', '--group', 'indexer', '--to', 'latest'], 'tailrace group reset --group indexer?'],
-    [['group', 'nonsense', 'more'], "unknown command 'nonsense'\n(commands of tailrace group: lag, reset)"],
-    [['lake', 'nonsense'], "unknown command 'nonsense'\n(commands of tailrace lake: audit, query, ledger)"],
+    [['group', 'reset', 'indexer', '--group', 'indexer', '--to', 'latest'], 'npx tailrace group reset --group indexer?'],
+    [['group', 'nonsense', 'more'], "unknown command 'nonsense'\n(commands of npx tailrace group: lag, reset)"],
+    [['lake', 'nonsense'], "unknown command 'nonsense'\n(commands of npx tailrace lake: audit, query, ledger)"],
     [['topics', 'plan'], 'KAFKA_BOOTSTRAP_SERVERS is not set'],
     [['group', 'lag'], 'KAFKA_BOOTSTRAP_SERVERS is not set'],
     [['--endpoints', '/no/such/file', 'group', 'lag'], 'can not be read as an endpoints file'],
-    [['group', 'lag', 'indexer'], 'did you mean tailrace group lag --group indexer?'],
-    [['group', 'lag', '--', 'indexer'], 'did you mean tailrace group lag --group indexer?'],
-    [['topics', 'plan', 'local'], 'did you mean tailrace topics plan --profile local?'],
+    [['group', 'lag', 'indexer'], 'did you mean npx tailrace group lag --group indexer?'],
+    [['group', 'lag', '--', 'indexer'], 'did you mean npx tailrace group lag --group indexer?'],
+    [['topics', 'plan', 'local'], 'did you mean npx tailrace topics plan --profile local?'],
     [['dlq'], 'ls'],
-    [['dlq', 'nonsense'], "unknown command 'nonsense'\n(commands of tailrace dlq: ls, show)"],
+    [['dlq', 'nonsense'], "unknown command 'nonsense'\n(commands of npx tailrace dlq: ls, show)"],
     [['dlq', 'ls'], 'KAFKA_BOOTSTRAP_SERVERS is not set'],
-    [['dlq', 'ls', 'not-json'], 'did you mean tailrace dlq ls --reason not-json?'],
+    [['dlq', 'ls', 'not-json'], 'did you mean npx tailrace dlq ls --reason not-json?'],
     [['dlq', 'ls', '--from', '2026-03-01T09:00:00'], 'Give a time with its zone'],
     [['dlq', 'ls', '--from', '2026-03-02T09:00:00Z', '--to', '2026-03-02T10:00:00+02:00'], '--from must be earlier than --to'],
     [['dlq', 'ls', '--source', 'a/b'], 'Give a topic, topic/partition or topic/partition/offset.'],
     [['dlq', 'ls', '--source', 'other'], 'There are no dead letters of other: name one of service-events.'],
     [['dlq', 'ls', '--group', 'archiver'], 'No group archiver of this release has dead letters: name one of indexer.'],
     [['dlq', 'show'], 'Say which dead letter: --at'],
-    [['dlq', 'show', '3/17'], 'did you mean tailrace dlq show --at 3/17?'],
+    [['dlq', 'show', '3/17'], 'did you mean npx tailrace dlq show --at 3/17?'],
     [['dlq', 'show', '--at', '3'], 'Give partition/offset'],
     [['dlq', 'show', '--source', 'service-events/3'], 'Give topic/partition/offset'],
     [['dlq', 'show', '--at', '3/1', '--source', 'service-events/3/1'], 'cannot be used with'],
-    [['topics', 'apply', 'local'], 'did you mean tailrace topics apply --profile local?'],
+    [['topics', 'apply', 'local'], 'did you mean npx tailrace topics apply --profile local?'],
   ])('%j exits with 2 and one sentence', async (argv, sentence) => {
     expect(await main(argv)).toBe(2);
     expect(told).toContain(sentence);
@@ -99,6 +99,13 @@ describe('wrong use', () => {
     expect(await main(['--endpoints', file, 'group', 'lag'])).toBe(2);
     expect(told).toContain('holds no "environment"');
   });
+});
+
+it('a command that an error names has the endpoints file that this one was given', async () => {
+  const file = join(folder, 'endpoints.json');
+  writeFileSync(file, '{"environment":{"KAFKA_BOOTSTRAP_SERVERS":"127.0.0.1:1"}}');
+  expect(await main(['--endpoints', file, 'group', 'reset', '--group', 'archiver', '--to', 'latest', '--yes'])).toBe(2);
+  expect(told).toContain(`npx tailrace --endpoints ${file} lake audit shows`);
 });
 
 it('help is no wrong use', async () => {

@@ -1,12 +1,13 @@
 import type { TopicProfile } from '@tailrace/events';
-import { type ClusterAdmin, connectAdmin, reasonsOf } from '@tailrace/kafka-kit';
+import { type ClusterAdmin, connectAdmin, reasonsOf, TAILRACE } from '@tailrace/kafka-kit';
 import { ConfigError } from '@tailrace/service';
 import { Command, CommanderError, Option } from 'commander';
 import { commandPlace, kafkaSettings, ownVersion, type Place, requireLakeSettings, topicProfile } from './config.ts';
 import { terminalConfirm } from './confirm.ts';
 import { addDlqVerbs } from './dlq-program.ts';
-import { lagCommand } from './group.ts';
+import { lagCommand, lagPorts } from './group.ts';
 import { resetCommand, resetWriter } from './group-reset.ts';
+import { hintsFor } from './hints.ts';
 import { createOutput, EXIT, type Output } from './output.ts';
 import { applyCommand, planCommand } from './topics.ts';
 import { networkFault, requireS3, UnreachableError } from './unreachable.ts';
@@ -30,7 +31,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.good : EXIT.wrongUse;
-    process.stderr.write(`${sentence(error)}\n`);
+    process.stderr.write(`${hintsFor(program.opts<CommonOptions>().endpoints, sentence(error))}\n`);
     return error instanceof ConfigError ? EXIT.wrongUse : EXIT.failed;
   }
 }
@@ -40,7 +41,7 @@ interface ProfileOptions {
 }
 
 function buildProgram(behindDashes: readonly string[], done: (code: number) => void): Command {
-  const program = new Command('tailrace')
+  const program = new Command(TAILRACE)
     .description(
       'Works with a tailrace pipeline. Addresses come from the environment (KAFKA_BOOTSTRAP_SERVERS, …) or from an endpoints file.',
     )
@@ -50,7 +51,7 @@ function buildProgram(behindDashes: readonly string[], done: (code: number) => v
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
     .showHelpAfterError(
-      `(commands of tailrace: topics, group, dlq, ${appNouns.map(({ noun: name }) => name).join(', ')}; tailrace --help tells more)`,
+      `(commands of ${TAILRACE}: topics, group, dlq, ${appNouns.map(({ noun: name }) => name).join(', ')}; ${TAILRACE} --help tells more)`,
     );
   // The program's options count before and behind noun and verb alike.
   const common = (): CommonOptions => program.opts<CommonOptions>();
@@ -100,12 +101,23 @@ function buildProgram(behindDashes: readonly string[], done: (code: number) => v
   const group = noun(program, 'group', 'Look at consumer groups, and move them.');
   group
     .command('lag')
-    .description('show how many records each group has not settled yet')
+    .description(
+      'show how many records each group has not settled yet, how long they wait, and what stands still; exit code 1 when something does or is late',
+    )
     .option('--group <name>', 'only this group')
     .allowExcessArguments()
     .action((options, command) => {
       noOtherWords(command, behindDashes, '--group');
-      return withAdmin((admin, output) => lagCommand(admin, options.group, output));
+      const settings = kafkaSettings(place());
+      return withAdmin((admin, output) =>
+        lagCommand(lagPorts(admin, settings), options.group, {
+          result: (value, lines) =>
+            output.result(
+              value,
+              lines.map((line) => hintsFor(common().endpoints, line)),
+            ),
+        }),
+      );
     });
 
   group
@@ -139,7 +151,7 @@ function buildProgram(behindDashes: readonly string[], done: (code: number) => v
       .action(async (args: string[], _options: object, command: Command) => {
         const [verb] = args;
         if (verb !== undefined && !verb.startsWith('-') && verb !== 'help' && !verbs.some((each) => each === verb)) {
-          command.showHelpAfterError(listed(`tailrace ${name}`, verbs));
+          command.showHelpAfterError(listed(`${TAILRACE} ${name}`, verbs));
           command.error(`error: unknown command '${verb}'`);
         }
         const from = place();
@@ -155,7 +167,7 @@ function buildProgram(behindDashes: readonly string[], done: (code: number) => v
   for (const each of [topics, group, dlq]) {
     each.showHelpAfterError(
       listed(
-        `tailrace ${each.name()}`,
+        `${TAILRACE} ${each.name()}`,
         each.commands.map((command) => command.name()),
       ),
     );
@@ -174,7 +186,7 @@ function noOtherWords(command: Command, behindDashes: readonly string[], option:
   const [word] = [...command.args, ...behindDashes.slice(1)];
   if (word === undefined) return;
   command.error(
-    `error: too many arguments ('${word}'): did you mean tailrace ${command.parent?.name()} ${command.name()} ${option} ${word}?`,
+    `error: too many arguments ('${word}'): did you mean ${TAILRACE} ${command.parent?.name()} ${command.name()} ${option} ${word}?`,
   );
 }
 

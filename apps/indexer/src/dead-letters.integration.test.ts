@@ -141,7 +141,7 @@ test('a dead-letter topic that is deleted under a running indexer is named with 
   const indexer = runIndexer();
   await indexer.said('"msg":"ready"');
   const specs = topicsFor('local').filter(({ name }) => name === DLQ);
-  const missing = `the topic ${DLQ} does not exist; run: tailrace topics apply`;
+  const missing = `the topic ${DLQ} does not exist; run: npx tailrace topics apply`;
   // Before the client has ever heard of the topic, and behind a dead letter that it took.
   for (const round of ['never used', 'used before']) {
     await admin.deleteTopics([DLQ]);

@@ -57,7 +57,7 @@ The event’s own fields, and the record’s: \`topic\`, \`incarnation\`, \`part
 | dead | \`invalid-field\` | An index in order refused the document, and the event breaks its contract. |
 | dead | \`refused\` | An index in order refused even the typed fields, or no body that holds the record. |
 
-A dead record goes, with its bytes and the reason, to the topic \`service-events.indexer.dlq\` ([topics.md](topics.md)), and all others are indexed. It is passed once that is acknowledged; until then its partition waits. If that topic is missing, \`/readyz\` and the log say so within ten seconds of the first dead record: run \`tailrace topics apply\`, and the partition goes on by itself. The indexer needs the right to write there, and to put objects under \`_unsendable/\` into the lake’s bucket, for a record that this topic refuses.
+A dead record goes, with its bytes and the reason, to the topic \`service-events.indexer.dlq\` ([topics.md](topics.md)), and all others are indexed. It is passed once that is acknowledged; until then its partition waits. If that topic is missing, \`/readyz\` and the log say so within ten seconds of the first dead record: run \`npx tailrace topics apply\`, and the partition goes on by itself. The indexer needs the right to write there, and to put objects under \`_unsendable/\` into the lake’s bucket, for a record that this topic refuses.
 
 ## When a partition stops
 

@@ -38,7 +38,7 @@ test('a partition that stands before a gap is named in /readyz, in the metrics a
   const halted = runIndexer();
   await halted.said('stands still: Group indexer stands at offset');
   const answer = await fetch(`${halted.url()}/readyz`);
-  const way = 'run: tailrace group reset --group indexer --topic service-events --partition 0 --to latest, and start it.';
+  const way = 'run: npx tailrace group reset --group indexer --topic service-events --partition 0 --to latest, and start it.';
   expect(await answer.text()).toContain(way);
   const metrics = await (await fetch(`${halted.url()}/metrics`)).text();
   expect(metrics).toContain('tailrace_consumer_halted_partitions{group="indexer",reason="truncated"} 1');

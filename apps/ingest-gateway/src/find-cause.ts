@@ -1,4 +1,4 @@
-import { connectAdmin, type KafkaSettings } from '@tailrace/kafka-kit';
+import { connectAdmin, type KafkaSettings, TAILRACE } from '@tailrace/kafka-kit';
 import type { KafkaLink } from './kafka-link.ts';
 
 /**
@@ -12,7 +12,7 @@ export function causeFinder(settings: KafkaSettings, topic: string, link: Pick<K
     const admin = await connectAdmin(settings);
     try {
       const [found] = await admin.readTopics([topic]);
-      return found === undefined ? `The topic ${topic} does not exist; run: tailrace topics apply` : undefined;
+      return found === undefined ? `The topic ${topic} does not exist; run: ${TAILRACE} topics apply` : undefined;
     } finally {
       await admin.close();
     }

@@ -140,7 +140,7 @@ test('topics that are not as declared stop the gateway with one sentence that na
   const gateway = run({ TAILRACE_TOPIC_PROFILE: 'cluster' });
   expect(await gateway.exit()).toBe(1);
   const fatal = gateway.lines.map((line) => JSON.parse(line)).find(({ level }) => level === 'fatal');
-  expect(fatal?.msg).toMatch(/service-events has 1 replicas? and is declared with 3.*tailrace topics apply/);
+  expect(fatal?.msg).toMatch(/service-events has 1 replicas? and is declared with 3.*npx tailrace topics apply/);
 });
 
 test('a port that is taken ends the gateway with one sentence, which no line calls less than an error', async () => {

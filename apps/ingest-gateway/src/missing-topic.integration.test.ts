@@ -32,7 +32,7 @@ test('a topic that is deleted under a running gateway is told with what to do, a
     expect([await post(), watch.check().state]).toEqual([200, 'ok']);
     await withAdmin(settings, (admin) => admin.deleteTopics([topic]));
     await vi.waitFor(async () => expect(await post()).toBe(503), { timeout: 30_000 });
-    await vi.waitFor(() => expect(watch.check().sentence).toContain(`The topic ${topic} does not exist; run: tailrace topics apply.`), {
+    await vi.waitFor(() => expect(watch.check().sentence).toContain(`The topic ${topic} does not exist; run: npx tailrace topics apply.`), {
       timeout: 20_000,
     });
     expect(watch.check().state).toBe('not-ready');

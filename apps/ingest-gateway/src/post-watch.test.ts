@@ -75,11 +75,11 @@ test('a refusal for the post’s own fault ends no trouble', () => {
 
 test('the cause that a look finds says what to do, once, and the gateway is ready again by itself when it has passed', async () => {
   const { watch, messages, found, stop } = watching(true);
-  found.cause = 'The topic t does not exist; run: tailrace topics apply';
+  found.cause = 'The topic t does not exist; run: npx tailrace topics apply';
   watch.answered(lost('Kafka did not answer before the deadline'));
-  await vi.waitFor(() => expect(watch.check().sentence).toContain('tailrace topics apply.'));
+  await vi.waitFor(() => expect(watch.check().sentence).toContain('npx tailrace topics apply.'));
   watch.answered(lost('Kafka did not answer before the deadline'));
-  expect(watch.check()).toMatchObject({ state: 'not-ready', sentence: expect.stringContaining('tailrace topics apply.') });
+  expect(watch.check()).toMatchObject({ state: 'not-ready', sentence: expect.stringContaining('npx tailrace topics apply.') });
   expect(messages().filter((told) => told.startsWith('what keeps posts out'))).toHaveLength(1);
   found.fault = new Error('no broker');
   await vi.waitFor(() => expect(watch.check().sentence).toContain('Kafka can not be asked: no broker.'));

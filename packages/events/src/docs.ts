@@ -125,7 +125,7 @@ export function topicsPage(): string {
   return `${GENERATED}
 # Topics and groups
 
-\`tailrace topics plan\` shows how the cluster differs from this table, and \`tailrace topics apply\` makes the topics that are **active**. What is *planned* is declared, and not made yet.
+\`npx tailrace topics plan\` shows how the cluster differs from this table, and \`npx tailrace topics apply\` makes the topics that are **active**. What is *planned* is declared, and not made yet.
 
 ${table(['topic', 'state', 'what it holds', 'partitions', 'key', 'settings'], topics)}
 
@@ -150,7 +150,9 @@ ${table(['policy', 'what it does about expired records', 'in this release'], pol
 
 A truncated log halts every group, and a topic made anew halts all but those with \`record-and-go-on\`, which write down where the old one ended and read the new one from its start.
 
-A partition that halts says so in \`/readyz\` (degraded), in the log and in \`tailrace_consumer_halted\`; it never ends the process. \`tailrace group lag\` shows the range. To end it, stop the group, move it, and start it again This is for services that you run yourself: \`npm start\` starts a service that ends at once again, so its group is never stopped. What that would do, of a group that runs as well:
+A partition that halts says so in \`/readyz\` (degraded), in the log and in \`tailrace_consumer_halted\`; it never ends the process. \`npx tailrace group lag\` shows the range of a gap. Of a partition that was halted for its dead letters, or by its sink, Kafka knows only that its commit does not move: \`group lag\` names it as standing still, counts the dead letters among the 1,000 offsets before it, and sends you to \`/readyz\`, which says why and what ends it. (The archiver’s commit stands for minutes while it goes on, so of the archiver only what is later than its allowed delay is named; \`/readyz\` and \`lake audit\` say more.) How long records wait is the broker’s time against the clock of the machine that asks.
+
+To end a halt before a gap, stop the group, move it, and start it again. This is for services that you run yourself: \`npm start\` starts a service that ends at once again, so its group is never stopped. What that would do, of a group that runs as well:
 
 \`\`\`sh
 npx tailrace --endpoints tailrace.json group reset --group indexer --topic service-events --partition 3 --to earliest --dry-run
@@ -160,7 +162,7 @@ npx tailrace --endpoints tailrace.json group reset --group indexer --topic servi
 
 ## Dead letters
 
-A record that a group could not take lies in \`<topic>.<group>.dlq\`, in the partition of its number, with its original key, value and headers and these on top. \`tailrace dlq ls\` and \`tailrace dlq show\` read them. One that the topic refuses (too large even there) is stored in the lake’s bucket as JSON with all of this, under \`<prefix>/_unsendable/<group>/<topic>~<incarnation>/<partition>/<offset, 20 digits>.json\`.
+A record that a group could not take lies in \`<topic>.<group>.dlq\`, in the partition of its number, with its original key, value and headers and these on top. \`npx tailrace dlq ls\` and \`npx tailrace dlq show\` read them. One that the topic refuses (too large even there) is stored in the lake’s bucket as JSON with all of this, under \`<prefix>/_unsendable/<group>/<topic>~<incarnation>/<partition>/<offset, 20 digits>.json\`.
 
 ${table(['header', 'what it says'], deadLetterHeaders)}
 

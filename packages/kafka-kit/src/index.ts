@@ -18,6 +18,7 @@ export type { HaltReason } from './consume/lane.ts';
 export type { HaltCause, LaneView } from './consume/lane-view.ts';
 export type { ConsumerOptions, DrainReport, RuntimePorts, StuckLane } from './consume/options.ts';
 export { type ConsumerRuntime, createConsumerRuntime, type RuntimeState } from './consume/runtime.ts';
+export { TAILRACE } from './observe/command.ts';
 export { metricReference } from './observe/metric-reference.ts';
 export {
   everyOf,
@@ -44,6 +45,7 @@ export { partitionKey } from './records.ts';
 export { type Backoff, backoffMs, DEFAULT_BACKOFF } from './recover/backoff.ts';
 export { type DeadLetter, deadLetterRecord, readDeadLetter } from './recover/dead-letter.ts';
 export { BUDGET_RULE, type BudgetRule } from './recover/dead-letter-budget.ts';
+export { firstTimes } from './recover/first-times.ts';
 export { type GapDone, type GapPolicy, gapDone } from './recover/gap-policy.ts';
 export { gapFinding, gapWay } from './recover/gap-sentence.ts';
 export { gapAt } from './recover/position.ts';

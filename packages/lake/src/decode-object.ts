@@ -2,6 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { asyncBufferFromFile } from 'hyparquet';
 import type { LookInto } from './audit-entry.ts';
+import { checkBloomFilters } from './bloom-filters.ts';
 import { type Database, sqlName, sqlText } from './duckdb.ts';
 import { FileDamage, GONE } from './file-damage.ts';
 import { type FileDescription, type Footer, readFooter } from './footer.ts';
@@ -9,6 +10,7 @@ import type { DataEntry } from './ledger-entry.ts';
 import { readParquet } from './parquet-reader.ts';
 import { behindHoles } from './ranges.ts';
 import type { LakeRecord } from './records.ts';
+import { checkStatistics, readStatistics } from './statistics.ts';
 
 /** What a database says when it has failed, and not the file. */
 const OWN_FAULT = /^(Out of Memory|Interrupt) Error/i;
@@ -31,6 +33,7 @@ export function decodeObject(database: Database, folder: string): LookInto {
     try {
       await writeFile(path, body);
       const footer = await readFooter(entry.object, await asyncBufferFromFile(path));
+      await checkBounds(database, path, entry);
       await checkRecords(database, path, entry, footer);
       return footer;
     } finally {
@@ -54,6 +57,18 @@ async function checkRecords(database: Database, path: string, entry: DataEntry, 
     throw damageOf(object, path, error);
   }
   if (expected !== entry.next) throw new FileDamage(object, `its rows end before offset ${expected}, and its entry at ${entry.next}`);
+}
+
+/** Before any other query: the database believes a footer's statistics, and finds nothing where they say that there is nothing. */
+async function checkBounds(database: Database, path: string, { object }: DataEntry): Promise<void> {
+  try {
+    const buffer = await asyncBufferFromFile(path);
+    const statistics = await readStatistics(object, buffer);
+    await checkStatistics(database, object, path, statistics);
+    await checkBloomFilters(database, object, path, buffer, statistics);
+  } catch (error) {
+    throw damageOf(object, path, error);
+  }
 }
 
 /**

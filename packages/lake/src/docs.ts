@@ -154,7 +154,7 @@ ${table(
   Object.entries(STATES).map(([state, about]) => [code(state), about]),
 )}
 
-The view \`events\` of \`tailrace lake query\` has the original bytes in \`value\` for every row. In a DuckDB of your own this expression (rebuild version ${REBUILD_VERSION}, the number is in each file’s metadata under \`tailrace\`) gives them, after \`SET TimeZone = 'UTC'\`:
+The view \`events\` of \`npx tailrace lake query\` has the original bytes in \`value\` for every row. In a DuckDB of your own this expression (rebuild version ${REBUILD_VERSION}, the number is in each file’s metadata under \`tailrace\`) gives them, after \`SET TimeZone = 'UTC'\`:
 
 ${block(restoredValueSql(parquetColumns))}
 
@@ -175,7 +175,7 @@ ${table(
 
 ## The audit
 
-\`tailrace lake audit\` looks at every entry, every object’s footer, and, unless \`--no-kafka\` is given, at the start and the end of every partition in Kafka. It says how far each partition is, and is clean only where the lake reaches Kafka’s end. It may run beside an archiver. A finding is exit code 1:
+\`npx tailrace lake audit\` looks at every entry, every object’s footer, and, unless \`--no-kafka\` is given, at the start and the end of every partition in Kafka. It says how far each partition is, and is clean only where the lake reaches Kafka’s end. It may run beside an archiver. A finding is exit code 1:
 
 ${table(
   ['finding', 'meaning'],
@@ -184,9 +184,9 @@ ${table(
 
 What is younger and not archived yet is told and is no finding. \`--json\` prints one object: \`verdict\` is \`clean\`, \`not-all-archived\`, \`kafka-not-compared\` or \`findings\`.
 
-With \`--deep\` every object is fetched and decoded: each value is rebuilt, its offset must follow the one before it, and the checksum of all records must be the entry’s (of an object that holds only a rest, its own). It takes as long as reading the whole lake, and says how far it is. The typed columns of a \`kept\` row are what its writer made of the value, and are not made again. What it does not guard either: the footer’s statistics, page indexes and the like, by which a reader skips row groups. They are compared with the rows only as far as first and last offset, the times’ bounds and the number of rows go; somebody with write access to the bucket can put a file with other statistics of a column in place of ours, S3 gives it a checksum that fits, and a query with a filter on that column then misses rows. Keep write access to the bucket to the archiver, or turn on S3 Object Lock.
+With \`--deep\` every object is fetched and decoded: each value is rebuilt, its offset must follow the one before it, and the checksum of all records must be the entry’s (of an object that holds only a rest, its own). It takes as long as reading the whole lake, and says how far it is. The typed columns of a \`kept\` row are what its writer made of the value, and are not made again. What readers skip row groups by is held against the rows, for every column of every row group: the statistics in the footer and the Bloom filters. A bound that leaves a row out, one that calls itself exact and is not, a wrong count of NULLs, and a filter that leaves a value out are findings, with column and row group; a bound that is absent, or wider and not called exact, is none. Without \`--deep\` nobody looks at these: somebody with write access to the bucket can put a file with other ones in place of ours, S3 gives it a checksum that fits, and a query with a filter on that column then misses rows until a deep audit finds it. Keep write access to the bucket to the archiver, or turn on S3 Object Lock.
 
-\`tailrace lake ledger show\` prints the chains entry by entry; \`--topic\`, \`--partition\` and \`--incarnation\` choose some, \`--json\` prints one object.
+\`npx tailrace lake ledger show\` prints the chains entry by entry; \`--topic\`, \`--partition\` and \`--incarnation\` choose some, \`--json\` prints one object.
 
 ## Read it
 

@@ -60,7 +60,7 @@ it('a service’s check passes where the topics are as declared, and else says w
   const warned: string[] = [];
   const warn = (sentence: string): void => void warned.push(sentence);
   await expect(checkTopics(real.settings, [wanted], 'enforce', warn)).rejects.toThrow(
-    `The topics are not as declared (+ ${wanted.name}: make it with 3 partitions and 1 replica); run: tailrace topics apply`,
+    `The topics are not as declared (+ ${wanted.name}: make it with 3 partitions and 1 replica); run: npx tailrace topics apply`,
   );
   await checkTopics(real.settings, [wanted], 'warn', warn);
   expect(warned).toHaveLength(1);
@@ -76,7 +76,7 @@ it('a service’s check with more replicas than brokers names the profile, not a
   for (const wanted of [{ ...made, replicationFactor: 3 }, spec(`${made.name}-missing`, { replicationFactor: 3 })]) {
     const check = checkTopics(real.settings, [wanted], 'enforce', () => {});
     await expect(check).rejects.toThrow(/set TAILRACE_TOPIC_PROFILE=local/);
-    await expect(check).rejects.not.toThrow(/run: tailrace topics apply/);
+    await expect(check).rejects.not.toThrow(/run: npx tailrace topics apply/);
   }
 });
 

@@ -1,3 +1,4 @@
+import { TAILRACE } from '../observe/command.ts';
 import type { KafkaSettings } from '../settings.ts';
 import { connectAdmin } from './cluster-admin.ts';
 import { describeChange, planTopics, type TopicChange, type TopicSpec } from './topic-plan.ts';
@@ -35,7 +36,7 @@ export async function checkTopics(
 function brokenContract(broken: readonly TopicChange[]): string {
   const what = broken.map((change) => describeChange(change).replace(/\.$/, '')).join('; ');
   const todo = broken.some(({ kind }) => kind === 'refused')
-    ? 'what is marked with ! tailrace topics apply does not change'
-    : 'run: tailrace topics apply';
+    ? `what is marked with ! ${TAILRACE} topics apply does not change`
+    : `run: ${TAILRACE} topics apply`;
   return `The topics are not as declared (${what}); ${todo}`;
 }

@@ -1,3 +1,4 @@
+import { TAILRACE } from '../observe/command.ts';
 import type { OutgoingRecord } from '../publish/contract.ts';
 import type { Headers } from '../records.ts';
 import type { KafkaSettings } from '../settings.ts';
@@ -211,8 +212,8 @@ function verdict(fault: { code: number; message: string }, topic: string): Deliv
 
 /** The client says only "Unknown topic": a person needs to know which, and what to do. */
 function reasonOf({ code, message }: { readonly code?: number; readonly message: string }, topic: string): string {
-  if (code === CODES.unknownTopic) return `the topic ${topic} does not exist; run: tailrace topics apply`;
+  if (code === CODES.unknownTopic) return `the topic ${topic} does not exist; run: ${TAILRACE} topics apply`;
   if (code === CODES.unknownTopicOrPartition || code === CODES.unknownPartition)
-    return `the topic ${topic}, or a partition of it, does not exist; run: tailrace topics apply`;
+    return `the topic ${topic}, or a partition of it, does not exist; run: ${TAILRACE} topics apply`;
   return message;
 }

@@ -107,7 +107,7 @@ it.concurrent('I9 deleted under a stopped group: halted by its exact range, and 
   for (let times = 0; times < 2; times += 1) {
     const { runtime, sink, gaps } = await join(topic, group, { kind: 'halt' });
     await until(() => runtime.lanes().some(({ phase }) => phase === 'halted'), 'halted');
-    expect(runtime.lanes()[0]?.halted).toMatch(/needs offsets 100 to 149 of .*tailrace group reset --group/);
+    expect(runtime.lanes()[0]?.halted).toMatch(/needs offsets 100 to 149 of .*npx tailrace group reset --group/);
     await runtime.stop();
     expect([gaps, sink.told, sink.stored]).toEqual([['expired 100-150 halted'], [], []]);
   }

@@ -30,7 +30,7 @@ it('expired at the opening: it halts at once, names the range and the way out, a
   await rig.start(member);
   await rig.until(() => rig.lane(member).phase === 'halted', 'halted', 1000);
   expect(rig.lane(member).halted).toBe(
-    `Group ${GROUP} needs offsets 20 to 29 of ${TOPIC}, partition 0, which Kafka no longer holds; to pass them, stop the group, run: tailrace group reset --group ${GROUP} --topic ${TOPIC} --partition 0 --to earliest, and start it.`,
+    `Group ${GROUP} needs offsets 20 to 29 of ${TOPIC}, partition 0, which Kafka no longer holds; to pass them, stop the group, run: npx tailrace group reset --group ${GROUP} --topic ${TOPIC} --partition 0 --to earliest, and start it.`,
   );
   expect([gapsOf(member), member.sink.offsets(), rig.committed()]).toEqual([[{ kind: 'expired', from: 20, to: 30 }], [], 20]);
   rig.append(10, 1);

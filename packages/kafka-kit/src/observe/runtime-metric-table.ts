@@ -1,6 +1,7 @@
 import type { CloseReason, Gap } from '../consume/contract.ts';
 import type { HaltReason } from '../consume/lane.ts';
 import type { GapDone } from '../recover/gap-policy.ts';
+import { TAILRACE } from './command.ts';
 import { everyOf, type MetricTable } from './metric-table.ts';
 import type { RuntimeEvent } from './runtime-events.ts';
 import { GROUP, PARTITION, RUNTIME_GAUGES, SINK_AWAY } from './runtime-gauges.ts';
@@ -47,7 +48,7 @@ export const RUNTIME_METRICS = {
     unit: 'records',
     labels: REASON,
     says: 'Records that are kept in the dead-letter topic, by the sink’s reason.',
-    respond: 'Look at them with `tailrace dlq ls` and `dlq show`: a service sends what can not be taken, or the sink is at fault.',
+    respond: `Look at them with \`${TAILRACE} dlq ls\` and \`dlq show\`: a service sends what can not be taken, or the sink is at fault.`,
   },
   unsendable: {
     name: 'tailrace_consumer_unsendable_records_total',
@@ -55,7 +56,7 @@ export const RUNTIME_METRICS = {
     unit: 'records',
     labels: REASON,
     says: 'Dead records that were stored apart since their dead letter was refused, by the sink’s reason.',
-    respond: 'Alert above 0: `tailrace dlq ls` counts them, and says where they lie.',
+    respond: `Alert above 0: \`${TAILRACE} dlq ls\` counts them, and says where they lie.`,
   },
   abandoned: {
     name: 'tailrace_consumer_abandoned_records_total',

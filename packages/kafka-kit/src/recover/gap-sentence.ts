@@ -1,4 +1,5 @@
 import type { Gap } from '../consume/contract.ts';
+import { TAILRACE } from '../observe/command.ts';
 import type { TopicPartition } from '../records.ts';
 
 /** Whose word decides where a lane begins: the group’s commit in Kafka, or the sink’s own (it answers `assign`). */
@@ -15,7 +16,7 @@ const WAYS: Readonly<Record<Gap['kind'], { readonly what: string; readonly to: s
 /** The command that ends a halt of a group whose position is its commit. */
 export function gapWay(group: string, { topic, partition }: TopicPartition, kind: Gap['kind']): string {
   const { what, to } = WAYS[kind];
-  return `${what}, stop the group, run: tailrace group reset --group ${group} --topic ${topic} --partition ${partition} --to ${to}, and start it`;
+  return `${what}, stop the group, run: ${TAILRACE} group reset --group ${group} --topic ${topic} --partition ${partition} --to ${to}, and start it`;
 }
 
 /** One sentence for people: what is missing, where, and the way out. */

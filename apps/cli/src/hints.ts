@@ -1,0 +1,11 @@
+import { TAILRACE } from '@tailrace/kafka-kit';
+
+/** What a shell takes as one word without quotes. */
+const PLAIN = /^[\w@%+=:,./-]+$/;
+
+/** Makes the commands that a sentence names work where this one did: with the endpoints file that it was given. */
+export function hintsFor(file: string | undefined, sentence: string): string {
+  if (file === undefined) return sentence;
+  const word = PLAIN.test(file) ? file : `'${file.replaceAll("'", "'\\''")}'`;
+  return sentence.replaceAll(`${TAILRACE} `, () => `${TAILRACE} --endpoints ${word} `);
+}
