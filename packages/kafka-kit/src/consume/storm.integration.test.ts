@@ -37,7 +37,7 @@ async function publish(topic: string): Promise<void> {
   await publisher.close(5000);
 }
 
-it('three members whose handler is slower than max.poll.interval.ms: nobody is evicted, and no partition moves', {
+it.concurrent('three members whose handler is slower than max.poll.interval.ms: nobody is evicted, and no partition moves', {
   timeout: 150_000,
 }, async () => {
   const topic = await real.topic(PARTITIONS);
@@ -94,7 +94,7 @@ it('three members whose handler is slower than max.poll.interval.ms: nobody is e
   expect([...times.values()].filter((each) => each > 1)).toEqual([]);
 });
 
-it('and a client that does not poll meanwhile is evicted: the interval counts', { timeout: 60_000 }, async () => {
+it.concurrent('and a client that does not poll meanwhile is evicted: the interval counts', { timeout: 60_000 }, async () => {
   const topic = await real.topic(1);
   const group = real.name('group');
   const taken: string[] = [];
