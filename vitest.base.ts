@@ -1,5 +1,7 @@
 import { basename } from 'node:path';
 import type { ViteUserConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { SERIAL_TESTS } from './scripts/lib/serial-tests.mjs';
 
 /** The settings that all tests share: sources instead of builds, and processes (the native Kafka client can not live in worker threads). */
 function settings(kind: 'unit' | 'integration', results: string): ViteUserConfig & { readonly test: object } {
@@ -8,7 +10,6 @@ function settings(kind: 'unit' | 'integration', results: string): ViteUserConfig
     ssr: { resolve: { conditions: ['tailrace-src'] } },
     test: {
       pool: 'forks',
-      passWithNoTests: true,
       testTimeout: kind === 'unit' ? 20_000 : 90_000,
       hookTimeout: kind === 'unit' ? 20_000 : 90_000,
       reporters: ['default', 'json'],
@@ -24,6 +25,7 @@ export function testSettings(kind: 'unit' | 'integration'): ViteUserConfig {
     ...shared,
     test: {
       ...shared.test,
+      passWithNoTests: true,
       include: kind === 'unit' ? ['src/**/*.test.ts'] : ['src/**/*.integration.test.ts'],
       exclude: kind === 'unit' ? ['**/node_modules/**', '**/*.integration.test.ts'] : ['**/node_modules/**'],
       fileParallelism: kind === 'unit',
@@ -31,17 +33,21 @@ export function testSettings(kind: 'unit' | 'integration'): ViteUserConfig {
   };
 }
 
-/** Tests that work on what all of them share: the declared topics and groups, and settings of the whole OpenSearch. */
-export const SERIAL = [
-  'apps/indexer/src/**/*.integration.test.ts',
-  'apps/cli/src/**/*.integration.test.ts',
-  'apps/archiver/src/main.integration.test.ts',
-  'apps/ingest-gateway/src/main.integration.test.ts',
-];
+const SERIAL = SERIAL_TESTS.map((each) => (each.endsWith('/') ? `${each}**/*.integration.test.ts` : each));
+
+/** The kit's tests wait most of the time and the others work most of the time: taken in turns, they leave each other the processor. */
+class InTurns extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const waiting = sorted.filter(({ moduleId }) => moduleId.includes('/packages/kafka-kit/'));
+    const working = sorted.filter((file) => !waiting.includes(file));
+    return sorted.flatMap((_, i) => [waiting[i], working[i]]).filter((file) => file !== undefined);
+  }
+}
 
 /**
  * All packages' integration tests of one kind, run in the root. Most of them wait most of the time (for sessions, look-ups, restarts), so
- * those that have topics, prefixes or servers of their own run at the same time, beside the serial ones.
+ * those that have topics, prefixes or servers of their own run three at a time, beside the serial ones.
  */
 export function integrationSettings(kind: 'serial' | 'concurrent'): ViteUserConfig {
   const shared = settings('integration', `.results/${kind}`);
@@ -52,6 +58,7 @@ export function integrationSettings(kind: 'serial' | 'concurrent'): ViteUserConf
       include: kind === 'serial' ? SERIAL : ['{apps,packages}/*/src/**/*.integration.test.ts'],
       exclude: ['**/node_modules/**', ...(kind === 'serial' ? [] : SERIAL)],
       maxWorkers: kind === 'serial' ? 1 : 3,
+      sequence: { sequencer: InTurns },
     },
   };
 }
