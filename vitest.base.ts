@@ -47,7 +47,7 @@ class InTurns extends BaseSequencer {
 
 /**
  * All packages' integration tests of one kind, run in the root. Most of them wait most of the time (for sessions, look-ups, restarts), so
- * those that have topics, prefixes or servers of their own run three at a time, beside the serial ones.
+ * those that have topics, prefixes or servers of their own run two at a time, beside the serial ones.
  */
 export function integrationSettings(kind: 'serial' | 'concurrent'): ViteUserConfig {
   const shared = settings('integration', `.results/${kind}`);
@@ -57,7 +57,7 @@ export function integrationSettings(kind: 'serial' | 'concurrent'): ViteUserConf
       ...shared.test,
       include: kind === 'serial' ? SERIAL : ['{apps,packages}/*/src/**/*.integration.test.ts'],
       exclude: ['**/node_modules/**', ...(kind === 'serial' ? [] : SERIAL)],
-      maxWorkers: kind === 'serial' ? 1 : 3,
+      maxWorkers: kind === 'serial' ? 1 : 2,
       sequence: { sequencer: InTurns },
     },
   };
