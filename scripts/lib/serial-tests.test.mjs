@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { SERIAL_TESTS } from './serial-tests.mjs';
+import { ALONE_TESTS, SERIAL_TESTS } from './serial-tests.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** What only one test at a time can use: the topic that all services share, and the settings of the whole OpenSearch. */
@@ -23,6 +23,6 @@ test('every integration test that uses what all of them share runs one after ano
   expect(shared.filter((file) => !isSerial(file))).toEqual([]);
 });
 
-test('no entry of the list is in vain', () => {
-  expect(SERIAL_TESTS.filter((each) => !files.some((file) => file.startsWith(each)))).toEqual([]);
+test('no entry of the lists is in vain', () => {
+  expect([...SERIAL_TESTS, ...ALONE_TESTS].filter((each) => !files.some((file) => file.startsWith(each)))).toEqual([]);
 });
