@@ -176,8 +176,7 @@ it.concurrent.each<GroupProtocol>([KIP_848, { kind: 'classic', sessionTimeoutMs:
     const [old] = sink.stored;
     // The comparison of ids every 10 s proves them.
     await systemClock.sleep(11_000);
-    await (await real.admin()).deleteTopics([topic]);
-    await real.make(topic, 1);
+    await real.remake(topic, 1);
     await publish(topic, 30);
     await until(() => sink.stored.filter(({ incarnation }) => incarnation !== old?.incarnation).length === 30, 'the new thirty');
     expect(sink.told).toEqual(['recreated 100-100 after 99']);
