@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { ViteUserConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { ALONE_TESTS, SERIAL_TESTS } from './scripts/lib/serial-tests.mjs';
+import { SERIAL_TESTS } from './scripts/lib/serial-tests.mjs';
 
 /** The settings that all tests share: sources instead of builds, and processes (the native Kafka client can not live in worker threads). */
 function settings(kind: 'unit' | 'integration', results: string): ViteUserConfig & { readonly test: object } {
@@ -35,7 +35,7 @@ export function testSettings(kind: 'unit' | 'integration'): ViteUserConfig {
 
 const SERIAL = SERIAL_TESTS.map((each) => (each.endsWith('/') ? `${each}**/*.integration.test.ts` : each));
 
-const INCLUDED = { serial: SERIAL, alone: ALONE_TESTS, concurrent: ['{apps,packages}/*/src/**/*.integration.test.ts'] };
+const INCLUDED = { serial: SERIAL, concurrent: ['{apps,packages}/*/src/**/*.integration.test.ts'] };
 
 /** The kit's tests wait most of the time and the others work most of the time: taken in turns, they leave each other the processor. */
 class InTurns extends BaseSequencer {
@@ -49,17 +49,16 @@ class InTurns extends BaseSequencer {
 
 /**
  * All packages' integration tests of one kind, run in the root. Most of them wait most of the time (for sessions, look-ups, restarts), so
- * those that have topics, prefixes or servers of their own run two at a time, beside the serial ones. Those
- * that only hold on a machine of their own run last, alone.
+ * those that have topics, prefixes or servers of their own run two at a time, beside the serial ones.
  */
-export function integrationSettings(kind: 'serial' | 'concurrent' | 'alone'): ViteUserConfig {
+export function integrationSettings(kind: 'serial' | 'concurrent'): ViteUserConfig {
   const shared = settings('integration', `.results/${kind}`);
   return {
     ...shared,
     test: {
       ...shared.test,
       include: INCLUDED[kind],
-      exclude: ['**/node_modules/**', ...(kind === 'concurrent' ? [...SERIAL, ...ALONE_TESTS] : [])],
+      exclude: ['**/node_modules/**', ...(kind === 'concurrent' ? SERIAL : [])],
       maxWorkers: kind === 'concurrent' ? 2 : 1,
       sequence: { sequencer: InTurns },
     },

@@ -9,7 +9,7 @@ import { runScript, takesNothing } from './lib/run.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const RESULTS = join(ROOT, '.results');
-const INTEGRATION = ['test:serial', 'test:concurrent', 'test:alone'];
+const INTEGRATION = ['test:serial', 'test:concurrent'];
 const TURBO = join(ROOT, 'node_modules/.bin/turbo');
 
 await runScript(async ({ env, signal, print }) => {
@@ -19,7 +19,7 @@ await runScript(async ({ env, signal, print }) => {
   const run = { cwd: ROOT, env: { ...env, TURBO_TELEMETRY_DISABLED: '1', TURBO_NO_UPDATE_NOTIFIER: '1' }, signal };
   // --continue: a package that fails must not hide what the others have to say.
   const unit = await runGuarded(TURBO, ['run', 'test:unit', 'test:scripts', '--concurrency=2', '--continue'], run);
-  // Serial and concurrent ones at the same time, and behind them what has to be alone: see vitest.base.ts.
+  // Both at the same time: see vitest.base.ts.
   const integration = await runGuarded(
     process.execPath,
     [join(ROOT, 'packages/stack/dist/cli.js'), '--', TURBO, 'run', ...INTEGRATION, '--concurrency=2', '--continue'],

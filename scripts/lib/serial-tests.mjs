@@ -8,6 +8,3 @@ export const SERIAL_TESTS = [
   'apps/archiver/src/main.integration.test.ts',
   'apps/ingest-gateway/src/main.integration.test.ts',
 ];
-
-/** Run when nothing else does: beside others its worker process was seen to die, twice in five runs, while its broker was silent. */
-export const ALONE_TESTS = ['packages/kafka-kit/src/consume/silent-broker.integration.test.ts'];

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { ALONE_TESTS, SERIAL_TESTS } from './serial-tests.mjs';
+import { SERIAL_TESTS } from './serial-tests.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** What only one test at a time can use: the topic that all services share, and the settings of the whole OpenSearch. */
@@ -24,5 +24,5 @@ test('every integration test that uses what all of them share runs one after ano
 });
 
 test('no entry of the lists is in vain', () => {
-  expect([...SERIAL_TESTS, ...ALONE_TESTS].filter((each) => !files.some((file) => file.startsWith(each)))).toEqual([]);
+  expect(SERIAL_TESTS.filter((each) => !files.some((file) => file.startsWith(each)))).toEqual([]);
 });
