@@ -63,6 +63,20 @@ describe('an audit is never called clean while Kafka holds what the lake does no
     });
   });
 
+  it('beside an archiver the end that is shown is the one that the lake was held against, or the lake’s own when that is behind it', async () => {
+    const answers = [
+      [log(0, 0, 10), log(1, 0, 10), log(2, 0, 10)],
+      [log(0, 0, 90), log(1, 0, 90), log(2, 0, 90)],
+    ];
+    expect((await run({ 0: 8, 1: 10, 2: 20 }, kafkaOf(answers))).kafka).toMatchObject({
+      partitions: [
+        { inLake: 8, logEnd: 10, waiting: { first: 8, next: 10 } },
+        { inLake: 10, logEnd: 10, waiting: null },
+        { inLake: 20, logEnd: 20, waiting: null },
+      ],
+    });
+  });
+
   it('what waits longer than an archiver may take is a finding', async () => {
     const audit = await run({ 0: 10 }, kafkaOf([[log(0, 0, 10), log(1, 0, 3)]]), NINE + ALLOWED_MS + 1);
     expect(audit).toMatchObject({ verdict: 'findings', findings: [{ kind: 'late', partition: 1, first: 0, next: 3 }] });

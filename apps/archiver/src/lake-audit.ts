@@ -65,8 +65,10 @@ export async function auditLakeAndKafka(ledger: Ledger, kafka: KafkaExtents, opt
     partitions.flatMap((each) => (each.waiting === null ? [] : [{ ...each, first: each.waiting.first }])),
   );
   const compared = partitions.map((each): ComparedPartition => {
-    const now = after.find((log) => chainText(log) === chainText(each));
-    return { ...each, logEnd: now?.logEnd ?? each.logEnd, oldestWaitingMs: times.get(chainText(each)) ?? null };
+    const now = after.find((log) => chainText(log) === chainText(each))?.logEnd ?? Number.POSITIVE_INFINITY;
+    // The end that the lake was held against, though Kafka's has moved on: a later one would stand beside no word of what waits below it.
+    const logEnd = Math.min(now, Math.max(each.logEnd, each.inLake ?? 0));
+    return { ...each, logEnd, oldestWaitingMs: times.get(chainText(each)) ?? null };
   });
   const nowMs = options.nowMs();
   const all = [...report.findings, ...findings, ...cut, ...compared.flatMap((each) => late(each, nowMs, options.allowedDelayMs))];

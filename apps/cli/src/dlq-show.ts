@@ -32,7 +32,9 @@ async function findAt(admin: DlqAdmin, read: ReadRanges, { topic }: DlqTopic, { 
       `The dead letter ${partition}/${offset} of ${topic} is lost: by its retention the partition begins at offset ${logStart}.`,
     );
   if (offset >= logEnd)
-    throw new Error(`There is no dead letter ${partition}/${offset} in ${topic}: the partition ends before offset ${logEnd}.`);
+    throw new Error(
+      `There is no dead letter ${partition}/${offset} in ${topic}: the partition ${logEnd === logStart ? 'is empty' : `ends before offset ${logEnd}`}.`,
+    );
   for await (const [record] of read([{ topic, partition, from: offset, to: offset + 1 }])) {
     if (record === undefined) continue;
     const letter = readDeadLetter(record);

@@ -45,7 +45,7 @@ export async function withWaiting(
   topics: readonly string[],
   partitions: readonly GroupPartition[],
 ): Promise<readonly GroupPartition[]> {
-  const behind = partitions.filter(({ committed, lag }) => committed !== null && lag > 0);
+  const behind = partitions.filter(({ lag }) => lag > 0);
   const times = await ports.firstTimes(
     behind.map(({ topic, partition, committed, logStart }) => ({ topic, partition, first: Math.max(committed ?? 0, logStart) })),
   );

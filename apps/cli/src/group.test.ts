@@ -43,6 +43,7 @@ async function shown(group: string | undefined, ports: Parameters<typeof portsWi
 }
 
 it('a group that nobody knows is refused with those that there are, not shown as far behind', async () => {
+  await expect(shown('a\nb\u001b[2J')).rejects.toThrow('There is no group a\\u{a}b\\u{1b}[2J that reads');
   await expect(shown('indexr')).rejects.toThrow(/no group indexr that reads service-events: name one of .*indexer, archiver/);
 });
 
@@ -76,7 +77,7 @@ it('a group that stands before what Kafka no longer holds is a finding, with the
   expect(lines.filter((line) => line.startsWith('    '))).toEqual([
     `    expired: Group indexer needs offsets 1 to 2 of service-events, partition 0, which Kafka no longer holds; to pass them, ${reset(0, 'earliest')}`,
     `    expired: Group indexer needs offset 2 of service-events, partition 1, which Kafka no longer holds; to pass them, ${reset(1, 'earliest')}`,
-    `    truncated: Group indexer stands at offset 9 of service-events, partition 2, but the log ends at 7; to go on behind the end, ${reset(2, 'latest')}`,
+    `    truncated: Group indexer stands at offset 9 of service-events, partition 2, but the log ends at 7; its log was cut back, or the topic was deleted and made anew, and /readyz of its service says which: after the first to go on behind the end, ${reset(2, 'latest').replace(/\.$/, '')}; after the second with --to earliest, which reads the new topic from its start.`,
   ]);
 });
 
@@ -145,6 +146,32 @@ it('a partition whose commit does not move while records wait stands still: a fi
   ]);
   expect([code, waits]).toEqual([1, [10_000]]);
   expect(json).toMatchObject({ groups: [{ waitingMs: 40_000, members: 1, partitions: [{ oldest: '2026-01-31T11:59:20.000Z' }, {}, {}] }] });
+});
+
+it('a partition without a commit that a running group does not settle stands still too, and one of a group that nobody ever ran does not', async () => {
+  const ports = {
+    lag: async () => [{ ...row, logStart: 3, committed: null, lag: 4 }],
+    firstTimes: async (positions: readonly { readonly first: number }[]) => {
+      expect(positions).toMatchObject([{ first: 3 }]);
+      return new Map([[`${TOPIC}/0`, NOW_MS - MINUTE_MS]]);
+    },
+    wait: async () => {},
+  };
+  expect((await shown('indexer', ports)).slice(0, 3)).toEqual([
+    'indexer: 4 records behind, the oldest for 60 s',
+    '  service-events, partition 0: 4 behind, the oldest for 60 s (committed nothing, log 3 to 7)',
+    '    stands still: nothing was committed for 10 s.',
+  ]);
+  expect(code).toBe(1);
+  expect(await shown('indexer', { ...ports, members: async () => 0 })).toEqual(['indexer: no commits yet (4 records in the log)']);
+  expect(code).toBe(0);
+});
+
+it('where no record can be read, since when one waits is not known, and that is said', async () => {
+  expect((await shown('indexer', { firstTimes: async () => new Map() }))[1]).toBe(
+    '  service-events, partition 0: 2 behind, for how long is not known (markers of transactions, one that is open, or no answer) (committed 5, log 0 to 7)',
+  );
+  expect(code).toBe(0);
 });
 
 it('a partition of a group that nobody runs stands still for that', async () => {

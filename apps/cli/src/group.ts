@@ -4,6 +4,7 @@ import {
   type ClusterAdmin,
   countGroupMembers,
   firstTimes,
+  type Gap,
   gapAt,
   gapFinding,
   gapWay,
@@ -30,6 +31,8 @@ interface GroupLag {
 
 const TIMEOUT_MS = 20_000;
 const MAX_REASONS = 5;
+/** Said of a partition of which no record could be read where the group stands. */
+const UNKNOWN = ', for how long is not known (markers of transactions, one that is open, or no answer)';
 
 /** What nothing runs in this release would look like a group that is far behind. */
 const declared: readonly string[] = groups.filter(({ state }) => state === 'active').map(({ name }) => name);
@@ -57,7 +60,9 @@ export async function lagCommand(ports: LagPorts, group: string | undefined, out
   for (const name of group === undefined ? declared : [group]) {
     const rows = [...(await ports.admin.groupLag(name, topics))].sort(byPlace).map((each) => withGap(name, each));
     if (group !== undefined) requireKnownGroup(group, rows);
-    const partitions = await withWaiting(ports, name, topics, rows);
+    // Of a group that nobody runs and that never committed nothing is late.
+    const isAbsent = rows.every(({ committed }) => committed === null) && (await ports.members(name)) === 0;
+    const partitions = isAbsent ? rows : await withWaiting(ports, name, topics, rows);
     const waiting = partitions.flatMap(({ waitingMs }) => waitingMs ?? []);
     found.push({
       group: name,
@@ -80,7 +85,9 @@ export async function lagCommand(ports: LagPorts, group: string | undefined, out
 export function requireKnownGroup(group: string, partitions: readonly PartitionLag[]): void {
   if (declared.includes(group) || partitions.some(({ committed }) => committed !== null)) return;
   const planned = groups.some(({ name, state }) => name === group && state === 'planned');
-  const why = planned ? `Nothing runs the group ${group} in this release` : `There is no group ${group} that reads ${SERVICE_EVENTS_TOPIC}`;
+  const why = planned
+    ? `Nothing runs the group ${group} in this release`
+    : `There is no group ${printable(group)} that reads ${SERVICE_EVENTS_TOPIC}`;
   throw new ConfigError([`${why}: name one of ${declared.join(', ')}.`]);
 }
 
@@ -92,16 +99,23 @@ function withGap(group: string, partition: PartitionLag): GroupPartition {
 }
 
 function groupLines({ group, committed, lag, waitingMs, members, partitions }: GroupLag): string[] {
-  if (!committed) return [`${group}: no commits yet (${lag} ${lag === 1 ? 'record' : 'records'} in the log)`];
+  if (!committed && partitions.every(({ trouble }) => trouble === undefined))
+    return [`${group}: no commits yet (${lag} ${lag === 1 ? 'record' : 'records'} in the log)`];
   return [
     `${group}: ${lag} ${lag === 1 ? 'record' : 'records'} behind${oldestText(waitingMs)}`,
     ...partitions.flatMap((p) => [
-      `  ${p.topic}, partition ${p.partition}: ${p.lag} behind${oldestText(p.waitingMs)} (committed ${p.committed ?? 'nothing'}, log ${p.logStart} to ${p.logEnd})`,
-      ...(p.gap === undefined ? [] : [`    ${p.gap.kind}: ${gapFinding(group, p, p.gap)}; ${gapWay(group, p, p.gap.kind)}.`]),
+      `  ${p.topic}, partition ${p.partition}: ${p.lag} behind${p.lag > 0 && p.waitingMs === undefined ? UNKNOWN : oldestText(p.waitingMs)} (committed ${p.committed ?? 'nothing'}, log ${p.logStart} to ${p.logEnd})`,
+      ...(p.gap === undefined ? [] : [`    ${p.gap.kind}: ${gapFinding(group, p, p.gap)}; ${wayOut(group, p, p.gap)}.`]),
       ...troubleLines(group, p),
     ]),
     ...standstillLines(group, members, partitions),
   ];
+}
+
+/** By offsets alone a log that was cut back looks like the log of a topic that was made anew, and what ends the halt differs. */
+function wayOut(group: string, partition: PartitionLag, { kind }: Gap): string {
+  if (kind !== 'truncated') return gapWay(group, partition, kind);
+  return `its log was cut back, or the topic was deleted and made anew, and /readyz of its service says which: after the first ${gapWay(group, partition, 'truncated')}; after the second with --to earliest, which reads the new topic from its start`;
 }
 
 function troubleLines(group: string, { topic, partition, trouble }: GroupPartition): string[] {

@@ -11,14 +11,24 @@ export class UnreachableError extends Error {
 
   constructor(server: string, setting: string, address: string, file: AddressSource, cause: unknown) {
     const from = file === undefined ? `${setting} in the environment` : `${setting} in ${file}`;
-    const todo =
-      file === undefined
-        ? 'check that it runs and that the address is right, or name an endpoints file with --endpoints'
-        : `if that pipeline has ended, start one with: npm start -- --endpoints ${file}`;
-    super(`${server} does not answer at ${address} (${from}; ${networkFault(cause) ?? 'no answer'}): ${todo}.`, { cause });
+    const fault = networkFault(cause) ?? 'no answer';
+    super(`${server} does not answer at ${address} (${from}; ${fault}): ${wayOut(fault, address, file)}.`, { cause });
   }
 }
 
+function wayOut(fault: string, address: string, file: AddressSource): string {
+  if (SILENT.test(fault)) {
+    return address.includes(',')
+      ? 'one of them may be silent, and the others take over from it: try again, and see whether all of them run'
+      : 'it may be busy, or hang: try again, and see whether it runs';
+  }
+  return file === undefined
+    ? 'check that it runs and that the address is right, or name an endpoints file with --endpoints'
+    : `if that pipeline has ended, start one with: npm start -- --endpoints ${file}`;
+}
+
+/** Of a server that is there and says nothing: nobody knows that it has ended. */
+const SILENT = /^(no answer in time|ETIMEDOUT|PLT_KFK_TIMEOUT)$/;
 /** What the system, or a client for it, calls an address at which nobody answers. */
 const NETWORK_CODES =
   /^(ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE|UND_ERR_\w+|PLT_KFK_(NETWORK|TIMEOUT))$/;

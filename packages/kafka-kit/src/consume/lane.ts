@@ -194,7 +194,8 @@ export class LaneState implements TopicPartition {
     this.queue = this.queue.map((item) => {
       if (!(item instanceof RecordBatch) || item.offset(item.length - 1) < offset) return item;
       const below = Array.from({ length: item.length }, (_, i) => i).filter((i) => item.offset(i) < offset);
-      const kept = item.pick(below);
+      // Not handed over since: it counts no further attempt.
+      const kept = item.pick(below, item.attempt);
       this.letGo(item.heldBytes - kept.heldBytes);
       if (this.owed.delete(item)) this.owed.add(kept);
       return kept;

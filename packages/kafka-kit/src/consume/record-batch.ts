@@ -98,10 +98,10 @@ export class RecordBatch implements Batch {
   }
 
   /** A new batch of the records at `indices`, to be handed over again: what a sink still does with this one does not touch it. */
-  pick(indices: readonly number[]): RecordBatch {
+  pick(indices: readonly number[], attempt = this.attempt + 1): RecordBatch {
     return new RecordBatch(this.#kept.pick(indices), this.source, this.closedBy, this.#letGo, {
       side: this.#sides !== undefined,
-      attempt: this.attempt + 1,
+      attempt,
     });
   }
 

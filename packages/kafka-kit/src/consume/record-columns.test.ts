@@ -44,9 +44,24 @@ it('every record comes back as it was, also after the client has taken its buffe
   );
 });
 
+it('a few picked records keep no more memory than they are counted with, and a large one wastes none', () => {
+  const columns = new RecordColumns();
+  const sizes = [...Array.from({ length: 1000 }, () => 300), 20, 131_073, 20, 66_000, 66_000, 20];
+  for (const [offset, size] of sizes.entries()) {
+    const record = { offset, timestampMs: 1, key: null, value: Buffer.alloc(size), headers: [] };
+    columns.append(record, heldBytes(record));
+  }
+  const chunksOf = (of: RecordColumns) => new Set(Array.from({ length: of.length }, (_, i) => of.value(i)?.buffer));
+  const allocated = (of: RecordColumns) => [...chunksOf(of)].reduce((sum, buffer) => sum + (buffer?.byteLength ?? 0), 0);
+  expect(allocated(columns.pick([0, 500]))).toBeLessThanOrEqual(8192);
+  // Only the last chunk of small records may be empty to a great part.
+  expect(allocated(columns)).toBeLessThan(columns.heldBytes + 131_072);
+  expect(columns.value(1001)?.buffer.byteLength).toBe(131_073);
+});
+
 it('a record that is not there is refused', () => {
   const columns = new RecordColumns();
-  columns.append({ topic: 't', partition: 0, offset: 7, timestampMs: 1, key: null, value: null, headers: [] }, 100);
+  columns.append({ offset: 7, timestampMs: 1, key: null, value: null, headers: [] }, 100);
   for (const i of [-1, 1, 0.5]) {
     for (const read of ['offset', 'timestampMs', 'key', 'value', 'headers'] as const) {
       expect(() => columns[read](i)).toThrow(`record ${i} of a batch of 1`);

@@ -1,6 +1,7 @@
 import type { Headers, RawRecord } from '../records.ts';
 
-const FIRST_CHUNK_BYTES = 4096;
+/** The first chunk, and the largest record that shares one with others. */
+const LARGE_BYTES = 8192;
 /** Chunks double up to this size: a quiet lane takes little, a busy one allocates seldom. */
 const MAX_CHUNK_BYTES = 131_072;
 const NO_BYTES = Buffer.alloc(0);
@@ -9,8 +10,11 @@ const NULL_LENGTH = -1;
 /** What a record costs in memory besides its bytes: its places in the columns, with room to grow. */
 export const RECORD_OVERHEAD_BYTES = 100;
 
+/** A record of a lane: that tells topic and partition. */
+type OffsetRecord = Omit<RawRecord, 'topic' | 'partition'>;
+
 /** Bytes a record is counted with against the memory bound. */
-export function heldBytes({ key, value, headers, headerBytes = bytesOf(headers) }: Omit<RawRecord, 'topic' | 'partition'>): number {
+export function heldBytes({ key, value, headers, headerBytes = bytesOf(headers) }: OffsetRecord): number {
   return (key?.length ?? 0) + (value?.length ?? 0) + headerBytes + RECORD_OVERHEAD_BYTES;
 }
 
@@ -47,24 +51,18 @@ export class RecordColumns {
   }
 
   /** `held`: what the record is counted with. */
-  append({ offset, timestampMs, key, value, headers }: RawRecord, held: number): void {
+  append({ offset, timestampMs, key, value, headers }: OffsetRecord, held: number): void {
     const keyBytes = key?.length ?? 0;
-    const bytes = keyBytes + (value?.length ?? 0);
-    if (this.#used + bytes > this.#open.length) {
-      const doubledBytes = Math.min(this.#open.length * 2, MAX_CHUNK_BYTES);
-      this.#open = Buffer.allocUnsafeSlow(Math.max(bytes, FIRST_CHUNK_BYTES, doubledBytes));
-      this.#used = 0;
-    }
-    if (key !== null) this.#open.set(key, this.#used);
-    if (value !== null) this.#open.set(value, this.#used + keyBytes);
+    const { chunk, start } = this.#room(keyBytes + (value?.length ?? 0));
+    if (key !== null) chunk.set(key, start);
+    if (value !== null) chunk.set(value, start + keyBytes);
     this.#offsets.push(offset);
     this.#timestampsMs.push(timestampMs);
     this.#headers.push(headers);
-    this.#chunks.push(this.#open);
-    this.#starts.push(this.#used);
+    this.#chunks.push(chunk);
+    this.#starts.push(start);
     this.#keyLengths.push(key?.length ?? NULL_LENGTH);
     this.#valueLengths.push(value?.length ?? NULL_LENGTH);
-    this.#used += bytes;
     this.#held += held;
   }
 
@@ -90,25 +88,27 @@ export class RecordColumns {
     return this.#bytes(i, at(this.#starts, i) + Math.max(at(this.#keyLengths, i), 0), at(this.#valueLengths, i));
   }
 
-  /** The records at `indices`, over the same bytes. */
+  /** The records at `indices`, with bytes of their own: a few would else keep whole chunks, which nobody counts. */
   pick(indices: readonly number[]): RecordColumns {
     const picked = new RecordColumns();
     for (const i of indices) {
-      picked.#offsets.push(at(this.#offsets, i));
-      picked.#timestampsMs.push(at(this.#timestampsMs, i));
-      picked.#headers.push(at(this.#headers, i));
-      picked.#chunks.push(at(this.#chunks, i));
-      picked.#starts.push(at(this.#starts, i));
-      picked.#keyLengths.push(at(this.#keyLengths, i));
-      picked.#valueLengths.push(at(this.#valueLengths, i));
-      picked.#held += this.#heldBytes(i);
+      const headers = this.headers(i);
+      const record = { offset: this.offset(i), timestampMs: this.timestampMs(i), key: this.key(i), value: this.value(i), headers };
+      picked.append(record, heldBytes(record));
     }
     return picked;
   }
 
-  #heldBytes(i: number): number {
-    const bytes = Math.max(at(this.#keyLengths, i), 0) + Math.max(at(this.#valueLengths, i), 0);
-    return bytes + bytesOf(this.headers(i)) + RECORD_OVERHEAD_BYTES;
+  /** A place for so many bytes. A large record has a chunk of its own: at the end of one that is begun, its rest would be wasted. */
+  #room(bytes: number): { readonly chunk: Buffer; readonly start: number } {
+    if (bytes > LARGE_BYTES) return { chunk: Buffer.allocUnsafeSlow(bytes), start: 0 };
+    if (this.#used + bytes > this.#open.length) {
+      this.#open = Buffer.allocUnsafeSlow(Math.max(LARGE_BYTES, Math.min(this.#open.length * 2, MAX_CHUNK_BYTES)));
+      this.#used = 0;
+    }
+    const start = this.#used;
+    this.#used += bytes;
+    return { chunk: this.#open, start };
   }
 
   #bytes(i: number, start: number, length: number): Buffer | null {
