@@ -12,6 +12,7 @@ function view(assignment: readonly string[], target: readonly string[] = assignm
 async function watch(looks: readonly (readonly MemberView[] | Error)[], owned: () => readonly string[] | undefined, lines = [LATE]) {
   let looked = 0;
   let rejoins = 0;
+  let dead = 0;
   let sleeps = 0;
   const made = new AssignmentWatch({
     members: async () => {
@@ -24,6 +25,7 @@ async function watch(looks: readonly (readonly MemberView[] | Error)[], owned: (
       return own === undefined ? undefined : new Set(own);
     },
     rejoin: () => void rejoins++,
+    dead: () => void dead++,
     log: () => {},
     clock: {
       sleep: async () => {
@@ -33,18 +35,18 @@ async function watch(looks: readonly (readonly MemberView[] | Error)[], owned: (
   });
   for (const line of lines) made.heard(line);
   await new Promise((resolve) => setTimeout(resolve, 20));
-  return { looked, rejoins };
+  return dead === 0 ? { looked, rejoins } : { looked, rejoins, dead };
 }
 
 describe('an answer to a heartbeat that came too late', () => {
   test('that told to give partitions back: the member joins again, on the second look', async () => {
     const stuck = [view(['t/0', 't/1', 't/2'], ['t/0']), view(['t/3'], ['t/1', 't/2', 't/3'])];
-    expect(await watch([stuck], () => ['t/0', 't/1', 't/2'])).toEqual({ looked: 2, rejoins: 1 });
+    expect(await watch([stuck], () => ['t/0', 't/1', 't/2'])).toEqual({ looked: 3, rejoins: 1 });
   });
 
   test('that told of partitions to take: the member joins again', async () => {
     const stuck = [view(['t/0', 't/1']), view(['t/2', 't/3'])];
-    expect(await watch([stuck], () => ['t/0'])).toEqual({ looked: 2, rejoins: 1 });
+    expect(await watch([stuck], () => ['t/0'])).toEqual({ looked: 3, rejoins: 1 });
   });
 
   test('that told nothing: the member stays, also while others still have to give back what it is to own', async () => {
@@ -73,6 +75,41 @@ describe('an answer to a heartbeat that came too late', () => {
     const away = new Error('away');
     expect(await watch([away, away, [view(['t/0'])]], () => ['t/0'])).toEqual({ looked: 3, rejoins: 0 });
     expect(await watch([away], () => ['t/0'])).toEqual({ looked: 15, rejoins: 0 });
+  });
+
+  test('behind which the connection was lost too, is mended by the client: made to join again meanwhile it never came back', async () => {
+    const lost = {
+      severity: 4,
+      facility: 'FAIL',
+      message: '[thrd:GroupCoordinator]: GroupCoordinator: ApiVersionRequest failed: Local: Timed out',
+    };
+    const stuck = [view(['t/0'], [])];
+    expect(await watch([stuck], () => ['t/0'], [LATE, lost])).toEqual({ looked: 1, rejoins: 0 });
+    expect(await watch([stuck], () => ['t/0'], [LATE, lost, LATE])).toEqual({ looked: 3, rejoins: 1 });
+    expect(await watch([stuck], () => ['t/0'], [LATE, { ...lost, message: '127.0.0.1:9/2: Disconnected' }])).toEqual({
+      looked: 3,
+      rejoins: 1,
+    });
+  });
+
+  test('of a group that has forgotten all its members: the client hears of it by itself', async () => {
+    expect(await watch([[]], () => ['t/0'])).toEqual({ looked: 1, rejoins: 0 });
+  });
+
+  test('a client that stays outside of its group after it was made to join again is dead', async () => {
+    const stuck = [view(['t/0'], [])];
+    const others = [view(['t/0', 't/1'])];
+    const looks = [stuck, stuck, ...Array.from({ length: 3 }, () => new Error('away')), others];
+    let calls = 0;
+    const own = () => (++calls <= 2 ? ['t/0'] : []);
+    expect(await watch(looks, own)).toEqual({ looked: 20, rejoins: 1, dead: 1 });
+  });
+
+  test('a client that owns nothing beside others of which one owns nothing may be that one', async () => {
+    const stuck = [view(['t/0'], [])];
+    let calls = 0;
+    const own = () => (++calls <= 2 ? ['t/0'] : []);
+    expect(await watch([stuck, stuck, [view(['t/0']), view([])]], own)).toEqual({ looked: 3, rejoins: 1 });
   });
 
   test('any other line of the client is none', async () => {

@@ -3,7 +3,14 @@ import { partitionKey, type RawRecord, type TopicPartition } from '../records.ts
 import type { KafkaSettings } from '../settings.ts';
 import { systemClock } from '../time/clock.ts';
 import { AssignmentWatch } from './assignment-watch.ts';
-import type { BrokerConsumer, BrokerHandlers, PartitionFacts, Position, RebalanceEvent } from './broker-consumer.ts';
+import {
+  type BrokerConsumer,
+  BrokerError,
+  type BrokerHandlers,
+  type PartitionFacts,
+  type Position,
+  type RebalanceEvent,
+} from './broker-consumer.ts';
 import { FetchPositions, STATISTICS_MS } from './fetch-positions.ts';
 import { type GroupMembership, protocolSettings } from './membership.ts';
 import { Metadata } from './metadata.ts';
@@ -42,6 +49,8 @@ class NativeBrokerConsumer implements BrokerConsumer {
   #topics: readonly string[] = [];
   #handlers: BrokerHandlers | undefined;
   #closing = false;
+  /** Why this client will never deliver a record again. */
+  #dead: BrokerError | undefined;
   /** Partitions are wanted back, and not given back yet. */
   #revoking = false;
 
@@ -50,6 +59,9 @@ class NativeBrokerConsumer implements BrokerConsumer {
       members: () => groupView(settings, membership.group, LOOK_UP_MS),
       owned: () => (this.#revoking ? undefined : new Set(this.#consumer.assignments().map(partitionKey))),
       rejoin: () => this.#rejoin(),
+      dead: (why) => {
+        this.#dead = new BrokerError(why, CODES.fatal, true);
+      },
       log: (line) => this.#handlers?.log(line),
       clock: systemClock,
     });
@@ -94,9 +106,10 @@ class NativeBrokerConsumer implements BrokerConsumer {
     if (topics.length > 0) this.#consumer.subscribe([...topics]);
   }
 
-  poll(maxRecords: number, timeoutMs: number): Promise<readonly RawRecord[]> {
+  async poll(maxRecords: number, timeoutMs: number): Promise<readonly RawRecord[]> {
+    if (this.#dead !== undefined) throw this.#dead;
     this.#consumer.setDefaultConsumeTimeout(timeoutMs);
-    return new Promise((resolve, reject) => {
+    return await new Promise((resolve, reject) => {
       this.#consumer.consume(maxRecords, (fault, messages) => {
         if (fault) reject(toBrokerError(fault));
         else resolve(toRecords(messages));

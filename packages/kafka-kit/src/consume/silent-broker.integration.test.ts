@@ -12,8 +12,11 @@ import { type ConsumerRuntime, createConsumerRuntime } from './runtime.ts';
 const TOPIC = 'events';
 const PARTITIONS = 12;
 const RECORDS = 300;
-/** Longer than a look-up's time-out, so that look-ups fail while others are under way. */
-const SILENT_MS = 12_000;
+/**
+ * Longer than a look-up's time-out, so that look-ups fail while others are under way, and long enough for the client to give up its
+ * connection to the coordinator twice: made to join its group again behind that, a member never came back.
+ */
+const SILENT_MS = 24_000;
 /** Look-ups that were begun before are waited for; the fault it is named after took minutes. */
 const BACK_MS = 40_000;
 
