@@ -23,6 +23,8 @@ export { decodeObject } from './decode-object.ts';
 export { Database } from './duckdb.ts';
 export { FileDamage } from './file-damage.ts';
 export { readFooter } from './footer.ts';
+export { type KafkaExtents, withKafka } from './kafka-extents.ts';
+export { lakeLayout, STREAM } from './lake-layout.ts';
 export { Ledger } from './ledger.ts';
 export { type DataEntry, LedgerDamage, type LedgerEntry, MAX_DATA_SPAN } from './ledger-entry.ts';
 export { type BuiltObject, buildObject, dataEntry, objectMaker, type Rows } from './object-builder.ts';
