@@ -36,6 +36,21 @@ export { LakeQuery, type QueryResult } from './query.ts';
 export { QueryFault } from './query-fault.ts';
 export { behindHoles, offsetsIn, within } from './ranges.ts';
 export { type ChainId, chainText, type LakeRecord, type OffsetRange } from './records.ts';
+export {
+  CLOCK_SLACK_MS,
+  holdsWanted,
+  type IndexAnswers,
+  isWanted,
+  type PlannedPartition,
+  type PlanSources,
+  type PlanWindow,
+  planPartition,
+  reachOf,
+  spanOf,
+} from './replay-plan.ts';
+export { type ReplayPlan, ReplayPlans, type StoredPlan } from './replay-plans.ts';
+export { type ChainPart, chainEnd, type Mark, type Missing, type PartitionSources, whereNow } from './replay-sources.ts';
+export { type PartitionWindow, type ReplayWindow, replayWindow } from './replay-window.ts';
 export { RowFile } from './row-file.ts';
 export { S3Store } from './s3-store.ts';
 export { type InParts, isOfTheMoment } from './write-in-parts.ts';
