@@ -31,6 +31,7 @@ export { type BuiltObject, buildObject, dataEntry, objectMaker, type Rows } from
 export { dataKey, type LakeLayout } from './object-names.ts';
 export { type ListedObject, type ObjectStore, StoreError, storeBuffer } from './object-store.ts';
 export { readParquet } from './parquet-reader.ts';
+export { type Planning, planReplay, type TopicLife } from './plan-replay.ts';
 export { PutIfAbsentIgnored, provePutIfAbsent } from './prove-put-if-absent.ts';
 export { LakeQuery, type QueryResult } from './query.ts';
 export { QueryFault } from './query-fault.ts';
@@ -38,13 +39,11 @@ export { behindHoles, offsetsIn, within } from './ranges.ts';
 export { type ChainId, chainText, type LakeRecord, type OffsetRange } from './records.ts';
 export {
   CLOCK_SLACK_MS,
-  holdsWanted,
   type IndexAnswers,
   isWanted,
   type PlannedPartition,
   type PlanSources,
   type PlanWindow,
-  planPartition,
   reachOf,
   spanOf,
 } from './replay-plan.ts';

@@ -1,0 +1,8 @@
+import { replayCommand } from './replay-command.ts';
+
+// Started as a child process by `tailrace replay …`.
+process.exitCode = await replayCommand(process.argv.slice(2), {
+  out: (text) => process.stdout.write(text),
+  note: (text) => process.stderr.write(text),
+  nowMs: Date.now,
+});

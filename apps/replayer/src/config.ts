@@ -1,0 +1,9 @@
+import { type ConfigOf, type Environment, kafkaVariables, loadConfig, s3Variables, type VariableTable } from '@tailrace/service';
+
+/** What a replay needs: where the records are. */
+export const replayerVariables = { kafka: kafkaVariables, s3: s3Variables } as const satisfies VariableTable;
+
+export type ReplayerConfig = ConfigOf<typeof replayerVariables>;
+
+/** Throws ConfigError. */
+export const readReplayerConfig = (environment: Environment = process.env): ReplayerConfig => loadConfig(replayerVariables, environment);
