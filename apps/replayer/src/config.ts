@@ -6,4 +6,7 @@ export const replayerVariables = { kafka: kafkaVariables, s3: s3Variables } as c
 export type ReplayerConfig = ConfigOf<typeof replayerVariables>;
 
 /** Throws ConfigError. */
-export const readReplayerConfig = (environment: Environment = process.env): ReplayerConfig => loadConfig(replayerVariables, environment);
+export const readReplayerConfig = (environment: Environment): ReplayerConfig => loadConfig(replayerVariables, environment);
+
+/** Of this process. */
+export const ownEnvironment: Environment = process.env;

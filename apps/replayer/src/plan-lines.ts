@@ -35,7 +35,9 @@ function partitionLines(each: PlannedPartition, { lake, kafka }: HeldNow): strin
     ...(each.ranges.length === 0
       ? []
       : [`  now in the lake: ${lake.length === 0 ? 'none' : `${listed(lake)}${size}`}; in Kafka: ${listed(kafka)}`]),
-    ...each.clockSteps.map(({ offset, backMs }) => `  CLOCK STEP: by offset ${offset} the brokers' clock had gone back by ${span(backMs)}`),
+    ...each.clockSteps.map(
+      ({ offset, backMs }) => `  CLOCK STEP: by offset ${offset} the brokers' clock had gone back by at least ${span(backMs)}`,
+    ),
     ...each.missing.map((missing) => `  ${missingLine(missing)}`),
   ];
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { streams } from '@tailrace/events';
 import { TAILRACE } from '@tailrace/kafka-kit';
 import {
   type KafkaExtents,
@@ -16,7 +15,7 @@ import {
   whereNow,
   withKafka,
 } from '@tailrace/lake';
-import { ConfigError } from '@tailrace/service';
+import { ConfigError, type Environment } from '@tailrace/service';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { type ReplayerConfig, readReplayerConfig } from './config.ts';
 import { lookAtSources, lookAtWindow } from './look.ts';
@@ -29,20 +28,23 @@ import { windowLines } from './window-lines.ts';
 /** 0 good, 1 a finding or failed work, 2 wrong use. */
 export const EXIT = { good: 0, finding: 1, failed: 1, wrongUse: 2 } as const;
 
-/** Where a command writes: `out` its result, `note` what happens meanwhile. */
-export interface Terminal {
+/** Where a command writes (`out` its result, `note` what happens meanwhile), and what it works on. */
+export interface Ports {
   out(text: string): void;
   note(text: string): void;
   nowMs(): number;
+  readonly environment: Environment;
+  /** The topics of the stream. */
+  readonly topics: readonly string[];
 }
 
 /** Under which Kafka knows this command. No group is joined, and nothing is committed. */
 const CLIENT = 'tailrace-replay';
 
 /** Runs one `replay …` command line (without node and script). Resolves with the exit code; errors are one sentence. */
-export async function replayCommand(argv: readonly string[], terminal: Terminal): Promise<number> {
+export async function replayCommand(argv: readonly string[], ports: Ports): Promise<number> {
   let code: number = EXIT.good;
-  const program = buildProgram(terminal, (result) => {
+  const program = buildProgram(ports, (result) => {
     code = result;
   });
   try {
@@ -50,7 +52,7 @@ export async function replayCommand(argv: readonly string[], terminal: Terminal)
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.good : EXIT.wrongUse;
-    terminal.note(`${error instanceof ConfigError ? error.lines.join('\n') : error instanceof Error ? error.message : String(error)}\n`);
+    ports.note(`${error instanceof ConfigError ? error.lines.join('\n') : error instanceof Error ? error.message : String(error)}\n`);
     return error instanceof ConfigError ? EXIT.wrongUse : EXIT.failed;
   }
 }
@@ -64,11 +66,11 @@ function planNumber(text: string): number {
   return Number(text);
 }
 
-function buildProgram(terminal: Terminal, done: (code: number) => void): Command {
+function buildProgram(ports: Ports, done: (code: number) => void): Command {
   const json = (): Option => new Option('--json', 'print one JSON object');
   const program = new Command(TAILRACE)
     .exitOverride()
-    .configureOutput({ writeOut: (text) => terminal.out(text), writeErr: (text) => terminal.note(text) })
+    .configureOutput({ writeOut: (text) => ports.out(text), writeErr: (text) => ports.note(text) })
     .showHelpAfterError(`(${TAILRACE} replay --help lists the commands)`);
   const replay = program.command('replay').description('See how far back a replay reaches, and plan one.');
   replay.action(() => replay.help({ error: true }));
@@ -76,7 +78,7 @@ function buildProgram(terminal: Terminal, done: (code: number) => void): Command
     .command('window')
     .description('show for each partition from when on it can be replayed, from Kafka and from the lake; exit code 1 when there is a hole')
     .addOption(json())
-    .action(async (flags: JsonFlag) => done(await window(flags, terminal)));
+    .action(async (flags: JsonFlag) => done(await window(flags, ports)));
   replay
     .command('plan')
     .description(
@@ -93,18 +95,18 @@ function buildProgram(terminal: Terminal, done: (code: number) => void): Command
     .option('--skew <length>', 'with --by event: how far an event may be off its arrival, like 15m or 2h (default: 1h)')
     .option('--dry-run', 'show the plan, and store nothing')
     .addOption(json())
-    .action(async (flags: PlanFlags & JsonFlag & { readonly dryRun?: boolean }) => done(await plan(flags, terminal)));
+    .action(async (flags: PlanFlags & JsonFlag & { readonly dryRun?: boolean }) => done(await plan(flags, ports)));
   replay
     .command('show')
     .description('show a plan, and what holds its offsets now')
     .argument('<number>', 'the number of the plan', planNumber)
     .addOption(json())
-    .action(async (id: number, flags: JsonFlag) => done(await show(id, flags, terminal)));
+    .action(async (id: number, flags: JsonFlag) => done(await show(id, flags, ports)));
   replay
     .command('ls')
     .description('list the plans')
     .addOption(json())
-    .action(async (flags: JsonFlag) => done(await list(flags, terminal)));
+    .action(async (flags: JsonFlag) => done(await list(flags, ports)));
   return program;
 }
 
@@ -114,29 +116,27 @@ interface Servers {
   readonly kafka: KafkaExtents;
 }
 
-const TOPICS = streams[STREAM] ?? [];
-
-async function window({ json }: JsonFlag, terminal: Terminal): Promise<number> {
-  return await withServers(readReplayerConfig(), async ({ ledger, kafka }) => {
-    const found = replayWindow(await lookAtSources(ledger, kafka, TOPICS));
+async function window({ json }: JsonFlag, ports: Ports): Promise<number> {
+  return await withServers(readReplayerConfig(ports.environment), async ({ ledger, kafka }) => {
+    const found = replayWindow(await lookAtSources(ledger, kafka, ports.topics));
     const holes = found.partitions.reduce((sum, each) => sum + each.holes.length, 0);
-    const nowMs = terminal.nowMs();
+    const nowMs = ports.nowMs();
     const value = { ...found, holes, trueForMs: found.sinceMs === null ? null : nowMs - found.sinceMs };
-    terminal.out(json === true ? `${JSON.stringify(value)}\n` : `${windowLines(found, nowMs).join('\n')}\n`);
+    ports.out(json === true ? `${JSON.stringify(value)}\n` : `${windowLines(found, nowMs).join('\n')}\n`);
     return holes > 0 ? EXIT.finding : EXIT.good;
   });
 }
 
-async function plan(flags: PlanFlags & JsonFlag & { readonly dryRun?: boolean }, terminal: Terminal): Promise<number> {
-  const config = readReplayerConfig();
-  const request = planRequest(flags, terminal.nowMs());
+async function plan(flags: PlanFlags & JsonFlag & { readonly dryRun?: boolean }, ports: Ports): Promise<number> {
+  const config = readReplayerConfig(ports.environment);
+  const request = planRequest(flags, ports.nowMs());
   return await withServers(config, async ({ ledger, plans, kafka }) => {
-    const sources = await lookAtWindow(ledger, kafka, TOPICS, request.window);
+    const sources = await lookAtWindow(ledger, kafka, ports.topics, request.window);
     const planning = planReplay(request.window, sources);
     if (planning.kind !== 'planned') throw new ConfigError([planRefusal(planning, request.window)]);
     const made: ReplayPlan = {
       attempt: randomUUID(),
-      madeAtMs: terminal.nowMs(),
+      madeAtMs: ports.nowMs(),
       stream: STREAM,
       ...request,
       partitions: planning.partitions,
@@ -148,25 +148,25 @@ async function plan(flags: PlanFlags & JsonFlag & { readonly dryRun?: boolean },
       : id === null
         ? 'Nothing was stored, as asked for by --dry-run.'
         : `Stored as plan ${id}: ${TAILRACE} replay show ${id} shows it again.`;
-    tell(terminal, flags, { id, ...made }, sources, [last]);
+    tell(ports, flags, { id, ...made }, sources, [last]);
     const holes = made.partitions.some(({ missing }) => missing.some(({ kind }) => kind === 'hole'));
     return isEmpty || holes ? EXIT.finding : EXIT.good;
   });
 }
 
-async function show(id: number, flags: JsonFlag, terminal: Terminal): Promise<number> {
-  return await withServers(readReplayerConfig(), async ({ ledger, plans, kafka }) => {
+async function show(id: number, flags: JsonFlag, ports: Ports): Promise<number> {
+  return await withServers(readReplayerConfig(ports.environment), async ({ ledger, plans, kafka }) => {
     const found = await plans.get(id);
     if (found === undefined) throw new ConfigError([`There is no plan ${id}: ${TAILRACE} replay ls shows those that there are.`]);
-    const sources = await lookAtSources(ledger, kafka, TOPICS);
-    tell(terminal, flags, found, sources, [`Plan ${id}, made ${bothTimes(found.madeAtMs)}.`]);
+    const sources = await lookAtSources(ledger, kafka, ports.topics);
+    tell(ports, flags, found, sources, [`Plan ${id}, made ${bothTimes(found.madeAtMs)}.`]);
     return EXIT.good;
   });
 }
 
 /** Prints a plan with what holds it now. */
 function tell(
-  terminal: Terminal,
+  ports: Ports,
   { json }: JsonFlag,
   shown: ReplayPlan & { readonly id: number | null },
   sources: readonly PartitionSources[],
@@ -180,11 +180,11 @@ function tell(
     return of === undefined ? { lake: [], kafka: [] } : whereNow(of, planned.ranges);
   };
   const value = { ...shown, partitions: shown.partitions.map((each) => ({ ...each, now: now(each) })) };
-  terminal.out(json === true ? `${JSON.stringify(value)}\n` : `${[...planLines(shown, now), ...last].join('\n')}\n`);
+  ports.out(json === true ? `${JSON.stringify(value)}\n` : `${[...planLines(shown, now), ...last].join('\n')}\n`);
 }
 
-async function list({ json }: JsonFlag, terminal: Terminal): Promise<number> {
-  const config = readReplayerConfig();
+async function list({ json }: JsonFlag, ports: Ports): Promise<number> {
+  const config = readReplayerConfig(ports.environment);
   return await withStore(config, async ({ plans }) => {
     const shown: object[] = [];
     let count = 0;
@@ -193,12 +193,12 @@ async function list({ json }: JsonFlag, terminal: Terminal): Promise<number> {
       const offsets = partitions.flatMap(({ ranges }) => ranges).reduce((sum, { first, next }) => sum + next - first, 0);
       if (json === true) shown.push({ id, madeAtMs, into, window: of, partitions: partitions.length, offsets });
       else
-        terminal.out(
+        ports.out(
           `Plan ${id}, made ${bothTimes(madeAtMs)}: from ${bothTimes(of.fromMs)} up to ${bothTimes(of.toMs)}, into ${into}, ${offsets} offsets.\n`,
         );
     }
-    if (json === true) terminal.out(`${JSON.stringify({ plans: shown })}\n`);
-    else if (count === 0) terminal.out(`There is no plan yet: ${TAILRACE} replay plan --help says how to make one.\n`);
+    if (json === true) ports.out(`${JSON.stringify({ plans: shown })}\n`);
+    else if (count === 0) ports.out(`There is no plan yet: ${TAILRACE} replay plan --help says how to make one.\n`);
     return EXIT.good;
   });
 }

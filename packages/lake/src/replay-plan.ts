@@ -39,6 +39,7 @@ export interface PlanSources extends PartitionSources {
 export interface ClockStep {
   /** The first record behind it lies at this offset or above. */
   readonly offset: number;
+  /** At least so far. */
   readonly backMs: number;
 }
 
