@@ -10,3 +10,6 @@ export const readReplayerConfig = (environment: Environment): ReplayerConfig => 
 
 /** Of this process. */
 export const ownEnvironment: Environment = process.env;
+
+/** Set by who wants the generated page written instead of compared. */
+export const updateDocs = process.env.UPDATE_DOCS === '1';

@@ -15,7 +15,8 @@ export function total(ranges: readonly OffsetRange[]): number {
   return ranges.reduce((sum, { first, next }) => sum + next - first, 0);
 }
 
-const WORDS: Readonly<Record<Missing['kind'], string>> = {
+/** What each kind of missing offsets is called. */
+export const WORDS: Readonly<Record<Missing['kind'], string>> = {
   hole: 'HOLE: neither the lake nor Kafka holds',
   lost: 'LOST, as declared:',
   'before-archive': 'gone before the archive began:',

@@ -66,7 +66,8 @@ function planNumber(text: string): number {
   return Number(text);
 }
 
-function buildProgram(ports: Ports, done: (code: number) => void): Command {
+/** The commands themselves: for the page that is made from them too. */
+export function buildProgram(ports: Ports, done: (code: number) => void): Command {
   const json = (): Option => new Option('--json', 'print one JSON object');
   const program = new Command(TAILRACE)
     .exitOverride()

@@ -24,6 +24,11 @@ export interface StoredPlan extends ReplayPlan {
   readonly id: number;
 }
 
+/** Under which the plans lie, in the lake with this prefix. */
+export function plansPrefix(prefix: string): string {
+  return `${prefix === '' ? '' : `${prefix}/`}_replay/plans/`;
+}
+
 /** The plans in a lake's bucket, each an object of its own that is never changed. */
 export class ReplayPlans {
   readonly #store: ObjectStore;
@@ -32,7 +37,7 @@ export class ReplayPlans {
   /** `prefix` is the lake's own. */
   constructor(store: ObjectStore, prefix: string) {
     this.#store = store;
-    this.#prefix = `${prefix === '' ? '' : `${prefix}/`}_replay/plans/`;
+    this.#prefix = plansPrefix(prefix);
   }
 
   /** Puts the plan under the next number, and returns that. Safe beside others who do the same. */
