@@ -42,6 +42,8 @@ These commands only look: they join no group, commit nothing, and send no record
 | --- | --- |
 ${kinds.join('\n')}
 
+Of a long chain few entries are read: all that stand for no object, those at its ends, and, for a plan, those of the window's hours and around them. Whether everything else is as the ledger says is what \`npx tailrace lake audit\` finds.
+
 The last line is the answer: since when every record of every partition can be brought back. Where there is a hole, that is since behind the latest one; what is older can be had in part.
 
 ## A plan

@@ -1,24 +1,20 @@
 import {
   type ChainId,
-  type ChainPart,
   chainEnd,
+  chainParts,
   chainText,
-  type DataEntry,
+  indexObjects,
   type KafkaExtents,
   type Ledger,
   type LogExtent,
-  listChain,
   type Mark,
   type PartitionSources,
   type PlanSources,
   type PlanWindow,
   reachOf,
-  readFooter,
   spanOf,
-  storeBuffer,
+  type TimeSpan,
 } from '@tailrace/lake';
-
-type TimeSpan = ReturnType<typeof reachOf>;
 
 /** What the lake and Kafka hold of every partition of the topics, of all their lives that either knows. */
 export async function lookAtSources(ledger: Ledger, kafka: KafkaExtents, topics: readonly string[]): Promise<readonly PartitionSources[]> {
@@ -73,6 +69,7 @@ async function look(
   );
   const lives = new Set(chains.map(lifeOf));
   const places = new Map([...chains, ...logs].map((chain) => [chainText(chain), chain]));
+  const objects = await indexObjects(ledger);
   const looked: Looked[] = [];
   for (const [at, { topic, incarnation, partition }] of places) {
     const chain = { topic, incarnation, partition };
@@ -83,7 +80,7 @@ async function look(
       log,
       sources: {
         ...chain,
-        parts: await partsOf(ledger, chain, reach),
+        parts: await chainParts(ledger, chain, objects, reach),
         log: log === undefined ? null : { logStart: log.logStart, logEnd: log.logEnd, marks },
         archived: lives.has(lifeOf(chain)),
       },
@@ -97,35 +94,6 @@ async function look(
 
 function lifeOf({ topic, incarnation }: ChainId): string {
   return `${topic}~${incarnation}`;
-}
-
-/** The chain up to its end. A damaged entry covers nothing: what it should cover is a hole. */
-async function partsOf(ledger: Ledger, chain: ChainId, reach: TimeSpan | undefined): Promise<readonly ChainPart[]> {
-  const parts: ChainPart[] = [];
-  for await (const each of listChain(ledger, chain)) {
-    if ('damage' in each) continue;
-    const { entry, state } = each;
-    // A claim whose object is not there yet: for readers the chain ends before it.
-    if (state === 'pending') break;
-    const { first, next } = entry;
-    if (entry.kind !== 'data') parts.push({ kind: entry.kind === 'genesis' ? 'before-archive' : entry.kind, first, next });
-    else if (state === 'lost') parts.push({ kind: 'lost', first, next });
-    else parts.push(...(await dataParts(ledger, entry, reach)));
-  }
-  return parts;
-}
-
-/** An entry's object. Within the reach it is looked into: where Kafka no longer held the beginning, it holds a rest only. */
-async function dataParts(ledger: Ledger, entry: DataEntry, reach: TimeSpan | undefined): Promise<readonly ChainPart[]> {
-  const { first, next, minTimestampMs, maxTimestampMs, rows } = entry;
-  const whole = { kind: 'data', first, next, minTimestampMs, maxTimestampMs, rows } as const;
-  if (reach === undefined || minTimestampMs >= reach.toMs || maxTimestampMs < reach.fromMs) return [whole];
-  const bytes = await ledger.store.sizeBytes(entry.object);
-  // Neither object nor note: an audit names it, and for a replay it is a hole.
-  if (bytes === undefined) return [];
-  const { description } = await readFooter(entry.object, storeBuffer(ledger.store, entry.object, bytes));
-  const held = { ...whole, first: description.from, rows: description.rows, bytes };
-  return description.from > first ? [{ kind: 'lost', first, next: description.from }, held] : [held];
 }
 
 /** Broker times behind the chains' ends: their beginning, middle and end, where a clock that went back shows. */

@@ -1,5 +1,6 @@
 export { type AuditReport, auditLake, type Finding, type LakeAuditOptions, type PartitionReport } from './audit.ts';
 export { type DamagedEntry, type ListedEntry, listChain } from './chain-listing.ts';
+export { chainParts, indexObjects, type ObjectIndex } from './chain-parts.ts';
 export {
   declareHole,
   type Ended,
@@ -46,6 +47,7 @@ export {
   type PlanWindow,
   reachOf,
   spanOf,
+  type TimeSpan,
 } from './replay-plan.ts';
 export { type ReplayPlan, ReplayPlans, type StoredPlan } from './replay-plans.ts';
 export { type ChainPart, chainEnd, type Mark, type Missing, type PartitionSources, whereNow } from './replay-sources.ts';

@@ -144,7 +144,7 @@ function stepsIn(sources: PlanSources, reach: TimeSpan): readonly ClockStep[] {
 function knownTimes({ parts, log, index }: PlanSources, reach: TimeSpan) {
   const end = chainEnd({ parts });
   const archived = parts.flatMap((part) =>
-    part.kind === 'data' ? [{ offset: part.first, minMs: part.minTimestampMs, maxMs: part.maxTimestampMs }] : [],
+    part.kind === 'data' && part.isOfHour !== true ? [{ offset: part.first, minMs: part.minTimestampMs, maxMs: part.maxTimestampMs }] : [],
   );
   const marks = (log?.marks ?? []).map(({ offset, timestampMs }) => ({ offset, minMs: timestampMs, maxMs: timestampMs }));
   // The time of that record is the end of the reach at least.

@@ -11,6 +11,8 @@ export type ChainPart = OffsetRange &
         readonly rows: number;
         /** Of the object; undefined where it was not looked at. */
         readonly bytes?: number;
+        /** Its entry was not read: the times are those of its hour, and the rows are not counted. */
+        readonly isOfHour?: true;
       }
     | { readonly kind: 'before-archive' | 'void' | 'lost' }
   );

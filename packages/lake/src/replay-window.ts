@@ -35,7 +35,7 @@ export function partitionWindow(sources: PartitionSources): PartitionWindow {
       ? null
       : {
           oldest: first === undefined ? null : { offset: first.first, timestampMs: first.minTimestampMs },
-          newestMs: data.reduce<number | null>((newest, { maxTimestampMs }) => Math.max(newest ?? maxTimestampMs, maxTimestampMs), null),
+          newestMs: data.at(-1)?.maxTimestampMs ?? null,
           end: chainEnd(sources),
         };
   const kafka =
