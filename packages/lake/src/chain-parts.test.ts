@@ -5,6 +5,7 @@ import { chainParts, indexObjects } from './chain-parts.ts';
 import { Database } from './duckdb.ts';
 import { Ledger } from './ledger.ts';
 import { dataKey, entryKey } from './object-names.ts';
+import { planPartition, reachOf } from './replay-plan.ts';
 import type { ChainPart } from './replay-sources.ts';
 import { replayWindow } from './replay-window.ts';
 import { ArchivedLake, CHAIN, MemoryStore, run } from './testing/index.ts';
@@ -131,4 +132,16 @@ it('a hole that is wider than the window, without a trace in the bucket, is seen
   const reach = { fromMs: NINE + 4 * HOUR_MS, toMs: NINE + 5 * HOUR_MS };
   const parts = await chainParts(lake.ledger, CHAIN, await indexObjects(lake.ledger), reach);
   expect(parts.map(({ first, next }) => [first, next])).toEqual([0, 1, 2, 6, 7, 8].map((hour) => [hour * 10, hour * 10 + 10]));
+});
+
+it('a clock that went back across the window is seen, though no object of the window is beside the step', async () => {
+  const lake = new ArchivedLake(database, LAKE);
+  // The third object begins 5 hours before the second one; the window lies between them, and the time of the sixth comes by it again.
+  for (const [place, hour] of [8, 9, 4, 5, 6, 7].entries()) await lake.add(run(place * 10, place * 10 + 10, NINE + hour * HOUR_MS));
+  const window = { fromMs: NINE + 7 * HOUR_MS, toMs: NINE + 7 * HOUR_MS + MINUTE_MS, by: 'broker', skewMs: 0 } as const;
+  const parts = await chainParts(lake.ledger, CHAIN, await indexObjects(lake.ledger), reachOf(window));
+  expect(planPartition(window, { ...CHAIN, parts, log: null, archived: true, index: null })).toMatchObject({
+    ranges: [{ first: 50, next: 60 }],
+    clockSteps: [{ offset: 20, backMs: 5 * HOUR_MS + 9 }],
+  });
 });

@@ -34,7 +34,7 @@ export async function indexObjects(ledger: Ledger): Promise<ObjectIndex> {
 
 /**
  * A chain's parts, up to its end. Entries are read where something depends on them: without an object (losses, voids) and beside those, in
- * hours that meet the reach and around them, at the chain's ends, and where the hours go back. All others stand for what their object's key
+ * hours that meet the reach and around them, and at the chain's ends. All others stand for what their object's key
  * says, and reach up to the next one: only an audit looks whether that is true. Within the reach objects are looked into as well: where Kafka no longer held the beginning, one holds a rest only.
  */
 export async function chainParts(ledger: Ledger, chain: ChainId, index: ObjectIndex, reach?: TimeSpan): Promise<readonly ChainPart[]> {
@@ -78,10 +78,9 @@ function firstsToRead(
     const hourMs = objects.get(first)?.hourMs;
     if (hourMs === undefined) for (const each of [place - 1, place, place + 1]) places.add(each);
     else {
-      // Also what lies around the reach: entries that are gone without a trace would leave nothing within it.
+      // Also what lies around the reach: entries that are gone without a trace, or a clock that goes back across it, show nothing within it.
       if (reach !== undefined && Math.min(hourMs, beforeMs) < reach.toMs && Math.max(hourMs, beforeMs) + HOUR_MS > reach.fromMs)
         for (const each of [place - 1, place]) places.add(each);
-      if (hourMs < beforeMs) for (const each of [place - 1, place]) places.add(each);
       beforeMs = hourMs;
     }
   }

@@ -134,8 +134,12 @@ function onlyInKafka(sources: PlanSources, stepped: boolean): readonly OffsetRan
 function stepsIn(sources: PlanSources, reach: TimeSpan): readonly ClockStep[] {
   const steps: ClockStep[] = [];
   let latestMs = Number.NEGATIVE_INFINITY;
+  let isBehind = false;
   for (const { offset, minMs, maxMs } of knownTimes(sources, reach)) {
-    if (minMs < latestMs - CLOCK_SLACK_MS && meets(minMs, latestMs, reach)) steps.push({ offset, backMs: latestMs - minMs });
+    const isBack = minMs < latestMs - CLOCK_SLACK_MS && meets(minMs, latestMs, reach);
+    // What follows until the clock has caught up is of the same step.
+    if (isBack && !isBehind) steps.push({ offset, backMs: latestMs - minMs });
+    isBehind = isBack || (isBehind && maxMs < latestMs);
     latestMs = Math.max(latestMs, maxMs);
   }
   return steps;
