@@ -34,8 +34,9 @@ export async function indexObjects(ledger: Ledger): Promise<ObjectIndex> {
 
 /**
  * A chain's parts, up to its end. Entries are read where something depends on them: without an object (losses, voids) and beside those, in
- * hours that meet the reach and around them, and at the chain's ends. All others stand for what their object's key
- * says, and reach up to the next one: only an audit looks whether that is true. Within the reach objects are looked into as well: where Kafka no longer held the beginning, one holds a rest only.
+ * hours that meet the reach and around them, and at the chain's ends. All others stand for what their object's key says, and reach up to
+ * the next one: only an audit looks whether that is true. Within the reach objects are looked into as well: where Kafka no longer held the
+ * beginning, one holds a rest only. Throws FileDamage where such an object can not be read, and StoreError.
  */
 export async function chainParts(ledger: Ledger, chain: ChainId, index: ObjectIndex, reach?: TimeSpan): Promise<readonly ChainPart[]> {
   const firsts: number[] = [];
