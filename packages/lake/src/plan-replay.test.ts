@@ -44,6 +44,23 @@ describe('what has no plan', () => {
         { topic: CHAIN.topic, incarnation: 'two_____', oldestMs: NINE + 2 * HOUR_MS, newestMs: NINE + 3 * HOUR_MS },
       ],
     });
+    // What was not read stands for its whole hour, and is told as no time of a record.
+    const [first, ...others] = all;
+    const unread = {
+      kind: 'data',
+      first: 10,
+      next: 20,
+      rows: 0,
+      minTimestampMs: NINE - HOUR_MS,
+      maxTimestampMs: NINE - 1,
+      isOfHour: true,
+    } as const;
+    expect(
+      planReplay(window(NINE + HOUR_MS, NINE + 2 * HOUR_MS + 1), [
+        { ...(first as PlanSources), parts: [unread, ...(first?.parts ?? [])] },
+        ...others,
+      ]),
+    ).toMatchObject({ kind: 'anew', lives: [{ oldestMs: NINE }, {}] });
     // The second life begins 5 minutes after this window, within the reach of its plan.
     expect(planReplay(window(NINE + HOUR_MS, NINE + 2 * HOUR_MS), all)).toMatchObject({
       kind: 'planned',

@@ -1,5 +1,6 @@
 import type { ChainId } from './records.ts';
 import { holdsWanted, type PlannedPartition, type PlanSources, type PlanWindow, planPartition, spanOf } from './replay-plan.ts';
+import type { ChainPart } from './replay-sources.ts';
 
 /** One life of a topic, with the broker times of its oldest and newest record that were seen. */
 export interface TopicLife extends Pick<ChainId, 'topic' | 'incarnation'> {
@@ -18,7 +19,7 @@ export type Planning =
 
 /** Resolves a window over all partitions, of all lives of the stream's topics. */
 export function planReplay(window: PlanWindow, all: readonly PlanSources[]): Planning {
-  const lakeMs = least(all.flatMap(({ parts }) => parts.map((part) => (part.kind === 'data' ? part.minTimestampMs : null))));
+  const lakeMs = least(all.flatMap(({ parts }) => timesIn(parts)));
   const kafkaMs = least(all.map(({ log }) => log?.marks[0]?.timestampMs ?? null));
   const oldestMs = least([lakeMs, kafkaMs]);
   if (oldestMs === null || spanOf(window).toMs <= oldestMs) return { kind: 'too-old', lakeMs, kafkaMs };
@@ -37,12 +38,14 @@ export function planReplay(window: PlanWindow, all: readonly PlanSources[]): Pla
 }
 
 function lifeOf(partitions: readonly PlanSources[]): TopicLife {
-  const times = partitions.flatMap(({ parts, log }) => [
-    ...parts.flatMap((part) => (part.kind === 'data' ? [part.minTimestampMs, part.maxTimestampMs] : [])),
-    ...(log?.marks ?? []).map(({ timestampMs }) => timestampMs),
-  ]);
+  const times = partitions.flatMap(({ parts, log }) => [...timesIn(parts), ...(log?.marks ?? []).map(({ timestampMs }) => timestampMs)]);
   const newestMs = times.reduce<number | null>((newest, time) => Math.max(newest ?? time, time), null);
   return { topic: partitions[0]?.topic ?? '', incarnation: partitions[0]?.incarnation ?? '', oldestMs: least(times), newestMs };
+}
+
+/** The times of those that were read: the hours of the others are no times of records. */
+function timesIn(parts: readonly ChainPart[]): readonly number[] {
+  return parts.flatMap((part) => (part.kind === 'data' && part.isOfHour !== true ? [part.minTimestampMs, part.maxTimestampMs] : []));
 }
 
 function least(times: readonly (number | null)[]): number | null {
