@@ -6,7 +6,8 @@ import { expect, it } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** A command of ours by its noun and verb, that is not called as it can be from a clone. */
-const BARE = /(?<!npx )(?<![@/\w-])tailrace (?:topics|group|dlq|lake) (?:plan|apply|lag|reset|ls|show|replay|audit|query|ledger)\b/;
+const BARE =
+  /(?<!npx )(?<![@/\w-])tailrace (?:topics|group|dlq|lake|replay) (?:plan|apply|lag|reset|ls|show|replay|audit|query|ledger|window)\b/;
 /** For who reads the source, not printed. */
 const COMMENT = /^\s*(?:\/\*\*|\*|\/\/)/;
 

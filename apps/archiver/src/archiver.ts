@@ -7,11 +7,10 @@ import {
   systemClock,
   TopicIdentity,
 } from '@tailrace/kafka-kit';
-import { type ChainId, type Database, Ledger, type ObjectStore, objectMaker } from '@tailrace/lake';
+import { type ChainId, type Database, Ledger, lakeLayout, type ObjectStore, objectMaker, STREAM } from '@tailrace/lake';
 import type { ArchiveEvent } from './archive-events.ts';
 import { ArchiveSink } from './archive-sink.ts';
 import type { ArchiverConfig } from './config.ts';
-import { lakeLayout, STREAM } from './lake-layout.ts';
 import { logRangeReader, logStartReader } from './log-range-reader.ts';
 import { ROTATION } from './rotation.ts';
 import type { Spool } from './spool.ts';

@@ -1,7 +1,6 @@
-import { type ChainId, chainText, Ledger, type LogExtent } from '@tailrace/lake';
+import { type ChainId, chainText, type KafkaExtents, Ledger, type LogExtent } from '@tailrace/lake';
 import { MemoryStore } from '@tailrace/lake/testing';
 import { describe, expect, it } from 'vitest';
-import type { KafkaExtents } from './kafka-extents.ts';
 import { auditLakeAlone, auditLakeAndKafka, type LakeAudit } from './lake-audit.ts';
 import { auditLines } from './lake-audit-lines.ts';
 import { CHAIN, LAKE, NINE } from './testing/sink-world.ts';
@@ -26,7 +25,10 @@ const log = (partition: number, logStart: number, logEnd: number, incarnation: s
 });
 
 /** Kafka as it answers one look-up after another (the last answer stays), with every record arrived at `arrivedMs`. */
-function kafkaOf(answers: readonly (readonly LogExtent[])[], arrivedMs = NINE): KafkaExtents & { readonly asked: ChainId[] } {
+function kafkaOf(
+  answers: readonly (readonly LogExtent[])[],
+  arrivedMs = NINE,
+): Pick<KafkaExtents, 'logs' | 'firstTimes'> & { readonly asked: ChainId[] } {
   const left = [...answers];
   const asked: ChainId[] = [];
   return {
@@ -39,7 +41,11 @@ function kafkaOf(answers: readonly (readonly LogExtent[])[], arrivedMs = NINE): 
   };
 }
 
-const run = async (ends: Readonly<Record<number, number>>, kafka: KafkaExtents, nowMs = NINE): Promise<LakeAudit> =>
+const run = async (
+  ends: Readonly<Record<number, number>>,
+  kafka: Pick<KafkaExtents, 'logs' | 'firstTimes'>,
+  nowMs = NINE,
+): Promise<LakeAudit> =>
   await auditLakeAndKafka(await ledgerOf(ends), kafka, { topics: [CHAIN.topic], allowedDelayMs: ALLOWED_MS, nowMs: () => nowMs });
 
 describe('an audit is never called clean while Kafka holds what the lake does not', () => {

@@ -5,13 +5,13 @@ import {
   chainText,
   compareWithLogs,
   type Finding,
+  type KafkaExtents,
   type LakeAuditOptions,
   type Ledger,
   type LogComparison,
   type PartitionReport,
   truncations,
 } from '@tailrace/lake';
-import type { KafkaExtents } from './kafka-extents.ts';
 
 /** A partition's lake against its log. `oldestWaitingMs`: the broker time of the first record that is not archived; null where none waits or none came. */
 export interface ComparedPartition extends LogComparison {
@@ -53,7 +53,11 @@ export async function auditLakeAlone(ledger: Ledger, reason: string, options: La
 }
 
 /** Audits the lake, and holds every partition of the topics against its chain. It may run beside an archiver. */
-export async function auditLakeAndKafka(ledger: Ledger, kafka: KafkaExtents, options: AuditOptions): Promise<LakeAudit> {
+export async function auditLakeAndKafka(
+  ledger: Ledger,
+  kafka: Pick<KafkaExtents, 'logs' | 'firstTimes'>,
+  options: AuditOptions,
+): Promise<LakeAudit> {
   const before = await kafka.logs(options.topics);
   const report = await auditLake(ledger, options.lake);
   const { partitions, past, findings } = compareWithLogs(report, before);

@@ -1,13 +1,22 @@
 import { groupNamed, parseInstant, streams } from '@tailrace/events';
 import { TAILRACE } from '@tailrace/kafka-kit';
-import { Database, decodeObject, type LakeAuditOptions, Ledger, QueryFault, S3Store, type TimeWindow } from '@tailrace/lake';
+import {
+  Database,
+  decodeObject,
+  type LakeAuditOptions,
+  Ledger,
+  lakeLayout,
+  QueryFault,
+  S3Store,
+  STREAM,
+  type TimeWindow,
+  withKafka,
+} from '@tailrace/lake';
 import { ConfigError, type KafkaConfig, type S3Config } from '@tailrace/service';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { readAuditConfig, readLakeConfig } from './config.ts';
-import { withKafka } from './kafka-extents.ts';
 import { auditLakeAlone, auditLakeAndKafka, type LakeAudit } from './lake-audit.ts';
 import { auditLines } from './lake-audit-lines.ts';
-import { lakeLayout, STREAM } from './lake-layout.ts';
 import { queryLake } from './lake-query.ts';
 import { type ChainFilter, chainLines, NoSuchChain, type ShownChain, shownChains } from './ledger-show.ts';
 import { progressNotes } from './progress.ts';
@@ -27,6 +36,7 @@ export interface Terminal {
 const WRONG_USE = [ConfigError, QueryFault, NoSuchChain] as const;
 
 const GROUP = groupNamed('archiver');
+const ALONE = 'try again, or audit the lake alone with --no-kafka';
 
 /** Runs one `lake …` command line (without node and script). Resolves with the exit code; errors are one sentence. */
 export async function lakeCommand(argv: readonly string[], terminal: Terminal): Promise<number> {
@@ -170,7 +180,9 @@ async function auditOf(ledger: Ledger, kafka: KafkaConfig | 'not wanted' | undef
   if (kafka === 'not wanted') return await auditLakeAlone(ledger, '--no-kafka', lake);
   if (kafka === undefined) return await auditLakeAlone(ledger, 'KAFKA_BOOTSTRAP_SERVERS is not set', lake);
   const options = { topics: streams[STREAM] ?? [], allowedDelayMs: GROUP.allowedDelayMs, nowMs: Date.now, lake };
-  return await withKafka({ ...kafka, clientId: 'tailrace-lake' }, GROUP.name, (extents) => auditLakeAndKafka(ledger, extents, options));
+  return await withKafka({ ...kafka, clientId: 'tailrace-lake' }, GROUP.name, ALONE, (extents) =>
+    auditLakeAndKafka(ledger, extents, options),
+  );
 }
 
 async function query(sql: string, { from, to, json }: QueryFlags, terminal: Terminal): Promise<void> {

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { Database, S3Store } from '@tailrace/lake';
+import { Database, lakeLayout, S3Store } from '@tailrace/lake';
 import { ArchivedLake, CHAIN, run } from '@tailrace/lake/testing';
 import { endpointsFromEnvironment } from '@tailrace/stack';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { lakeLayout } from './lake-layout.ts';
 import { killAll, runLake } from './testing/processes.ts';
 
 const { s3 } = endpointsFromEnvironment();

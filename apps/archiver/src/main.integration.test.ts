@@ -14,11 +14,10 @@ import {
   TopicIdentity,
 } from '@tailrace/kafka-kit';
 import { pageNames, scrapedNames } from '@tailrace/kafka-kit/testing';
-import { Ledger, S3Store } from '@tailrace/lake';
+import { Ledger, lakeLayout, S3Store } from '@tailrace/lake';
 import { FaultyProxy } from '@tailrace/lake/testing';
 import { endpointsFromEnvironment } from '@tailrace/stack';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { lakeLayout } from './lake-layout.ts';
 import { killAll, runArchiver, runLake } from './testing/processes.ts';
 
 const kafka: KafkaSettings = {

@@ -1,6 +1,6 @@
 import { streams, topicsFor } from '@tailrace/events';
 import { ContractError, checkTopics, Pace, runtimeHealth, runtimeLog, runtimeMetrics, untilReached } from '@tailrace/kafka-kit';
-import { Database, PutIfAbsentIgnored, provePutIfAbsent, S3Store } from '@tailrace/lake';
+import { Database, lakeLayout, PutIfAbsentIgnored, provePutIfAbsent, S3Store, STREAM } from '@tailrace/lake';
 import { runService } from '@tailrace/service';
 import type { ArchiveEvent } from './archive-events.ts';
 import { archiveHealth } from './archive-health.ts';
@@ -8,7 +8,6 @@ import { archiveLog } from './archive-log.ts';
 import { archiveMetrics } from './archive-metrics.ts';
 import { createArchiver, GROUP, MAX_POLL_INTERVAL_MS } from './archiver.ts';
 import { readArchiverConfig } from './config.ts';
-import { lakeLayout, STREAM } from './lake-layout.ts';
 import { Losses } from './losses.ts';
 import { Spool } from './spool.ts';
 

@@ -41,6 +41,7 @@ describe('wrong use', () => {
     [['group', 'reset', 'indexer', '--group', 'indexer', '--to', 'latest'], 'npx tailrace group reset --group indexer?'],
     [['group', 'nonsense', 'more'], "unknown command 'nonsense'\n(commands of npx tailrace group: lag, reset)"],
     [['lake', 'nonsense'], "unknown command 'nonsense'\n(commands of npx tailrace lake: audit, query, ledger)"],
+    [['replay', 'run'], "unknown command 'run'\n(commands of npx tailrace replay: window, plan, show, ls)"],
     [['topics', 'plan'], 'KAFKA_BOOTSTRAP_SERVERS is not set'],
     [['group', 'lag'], 'KAFKA_BOOTSTRAP_SERVERS is not set'],
     [['--endpoints', '/no/such/file', 'group', 'lag'], 'can not be read as an endpoints file'],
@@ -124,6 +125,7 @@ describe('servers that are gone', () => {
     [['dlq', 'ls'], 'Kafka does not answer at 127.0.0.1:1 (KAFKA_BOOTSTRAP_SERVERS'],
     [['topics', 'plan'], 'Kafka does not answer at 127.0.0.1:1 (KAFKA_BOOTSTRAP_SERVERS'],
     [['lake', 'audit'], 'S3 does not answer at http://127.0.0.1:1 (AWS_ENDPOINT_URL_S3'],
+    [['replay', 'window'], 'S3 does not answer at http://127.0.0.1:1 (AWS_ENDPOINT_URL_S3'],
     [['lake', 'query', 'SELECT 1'], 'S3 does not answer at http://127.0.0.1:1 (AWS_ENDPOINT_URL_S3'],
   ])('%j with a stale endpoints file is one sentence: what, where, from which file, what to do', async (argv, sentence) => {
     const file = join(folder, 'endpoints.json');

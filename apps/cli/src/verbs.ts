@@ -6,6 +6,12 @@ import type { Environment } from './config.ts';
 /** Nouns that an app owns: its own `cli.ts` runs in a child process, so that this command loads no app. */
 export const appNouns = [
   { noun: 'lake', app: 'archiver', verbs: ['audit', 'query', 'ledger'], about: 'Look into the lake: audit, query, ledger show.' },
+  {
+    noun: 'replay',
+    app: 'replayer',
+    verbs: ['window', 'plan', 'show', 'ls'],
+    about: 'See how far back a replay reaches, and plan one: window, plan, show, ls.',
+  },
 ] as const;
 
 /** Runs the app's command line with these arguments; resolves with its exit code. */

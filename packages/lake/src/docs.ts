@@ -8,6 +8,7 @@ import { restoredValueSql } from './parquet-reader.ts';
 import { FOLDER_COLUMNS } from './query.ts';
 import { REBUILD_VERSION } from './rebuild.ts';
 import type { ChainId } from './records.ts';
+import { plansPrefix } from './replay-plans.ts';
 import { MAX_NAMES } from './typed-columns.ts';
 
 const GENERATED =
@@ -127,6 +128,7 @@ ${table(
     ],
     [code(entryKey(LAKE, CHAIN, 1200)), 'The ledger: one entry for each range of offsets.'],
     [code(lostKey(LAKE, CHAIN, 1200)), 'Beside an entry whose object could not be made: nothing of its range was left in Kafka.'],
+    [`\`${plansPrefix(LAKE.prefix)}…\``, 'Plans of replays: [replay.md](replay.md).'],
     [`\`${scratchPrefix(LAKE)}…\``, 'What an archiver tries the store with at its start. Nothing reads it.'],
   ],
 )}

@@ -17,6 +17,7 @@ import {
   fetchObjects,
   type LakeRecord,
   Ledger,
+  lakeLayout,
   listDataObjects,
   type ObjectStore,
   readParquet,
@@ -28,7 +29,6 @@ import { endpointsFromEnvironment, environmentOf } from '@tailrace/stack';
 import type { ArchiveEvent } from '../archive-events.ts';
 import { createArchiver } from '../archiver.ts';
 import { archiverVariables } from '../config.ts';
-import { lakeLayout } from '../lake-layout.ts';
 import { logRangeReader } from '../log-range-reader.ts';
 import { Spool } from '../spool.ts';
 

@@ -1,0 +1,68 @@
+import { type GroupDeclaration, groups } from '@tailrace/events';
+import { CLOCK_SLACK_MS, type Missing } from '@tailrace/lake';
+import type { Command } from 'commander';
+import { WORDS } from './offsets.ts';
+import { buildProgram } from './replay-command.ts';
+import { span } from './times.ts';
+
+const GENERATED =
+  '<!-- Generated from apps/replayer. Change the commands or the text there, then run its unit tests with UPDATE_DOCS=1. -->';
+
+const MEANINGS: Readonly<Record<Missing['kind'], string>> = {
+  hole: 'Nobody has it, and nobody has declared it: Kafka deleted it before it was archived, or the lake has lost it. Exit code 1. `npx tailrace lake audit` says more.',
+  lost: 'Kafka deleted it before it was archived, and the archiver has written that down. It is named and is no hole.',
+  'before-archive': 'Kafka had deleted it before the archiver ran for the first time.',
+};
+
+const all: readonly GroupDeclaration[] = groups;
+const takers = all.filter(({ state, sideTopics }) => state === 'active' && sideTopics.includes('replay')).map(({ name }) => name);
+
+function usage(command: Command): string {
+  command.configureOutput({ getOutHelpWidth: () => 110 });
+  return `\`\`\`\n${command.helpInformation().trimEnd()}\n\`\`\``;
+}
+
+/** The page in docs/reference. */
+export function replayPage(): string {
+  const none = { out: () => {}, note: () => {}, nowMs: () => 0, environment: {}, topics: [] };
+  const replay = buildProgram(none, () => {}).commands[0];
+  if (replay === undefined) throw new Error('the program has no command');
+  const usages = replay.commands.map((command) => `### replay ${command.name()}\n\n${usage(command)}`);
+  const kinds = Object.entries(WORDS).map(([kind, words]) => `| ${words} | ${MEANINGS[kind as Missing['kind']]} |`);
+  return `${GENERATED}
+# Replay: how far back, and what would be read
+
+These commands only look: they join no group, commit nothing, and send no record. \`plan\` writes one small object into the lake's bucket.
+
+## How long is replay true for?
+
+\`replay window\` answers it. Of each partition it shows the first offset, and its instant in UTC and local time, that can be had from Kafka (the broker time of the log's first record) and from the lake (the first object of the chain, and the chain's end). Below stands what is missing:
+
+| it says | which is |
+| --- | --- |
+${kinds.join('\n')}
+
+Of a long chain few entries are read: all that stand for no object, those at its ends, and, for a plan, those of the window's hours and around them. Whether everything else is as the ledger says is what \`npx tailrace lake audit\` finds.
+
+The last line is the answer: since when every record of every partition can be brought back. Where there is a hole, that is since behind the latest one; what is older can be had in part.
+
+## A plan
+
+\`replay plan\` resolves a window of time into offsets and freezes them. A plan names **offsets, never sources**: where a record is read is decided when it is read, from the lake or from Kafka, whichever has it then. \`show\` and \`plan\` say what has them now.
+
+- The window is \`--from\` <= time < \`--to\`: a record exactly at \`--from\` is in it, one exactly at \`--to\` is not. Times need a zone. With \`--by broker\`, the default, the time of arrival counts; with \`--by event\` the event's own, which may be off the arrival by \`--skew\` to either side.
+- The offsets hold more than the window, and never less: of what is archived, all objects with records from ${span(CLOCK_SLACK_MS)} before the window to ${span(CLOCK_SLACK_MS)} behind it (and the skew); of what is not archived yet, all from Kafka's answer for the one time to its answer for the other. What is too much is left out by its time when it is read.
+- A new leader may step the brokers' clock back. A step of more than ${span(CLOCK_SLACK_MS)} across the window is named (\`CLOCK STEP\`), and the plan then reads on to the end of the log, since Kafka's index by time may pass over records behind it. What is archived needs no such care: the least and the greatest time of an object hold for all its records. Behind the lake's end a step is seen by the first, the middle and the last record: a clock that went back and forth again between them is not seen until these records are archived, so plan once more then if the clocks of your brokers do that.
+- A window that ends before the oldest record is refused, with what can still be had from where. So is one in which the topic was deleted and made anew: a plan never mixes two lives of a topic.
+- \`--into\` takes ${takers.join(', ')}. The archiver is refused, since the lake has the records; so is the alert-processor, since what would have fired is a backtest of a rule and no replay.
+- A plan is an object \`<prefix>/_replay/plans/<number>.json\`, put once and never changed. \`--dry-run\` stores none; neither does a plan with nothing to read.
+
+Counts: \`offsets\` are exact. \`records\` is how many there are at most: exact for what is archived; behind it, offsets that never held a readable record count too. The size is that of the objects that would be opened; of what is in Kafka only, no size is known.
+
+Exit codes: 0 good; 1 a hole, nothing to read, or a server that does not answer; 2 wrong use.
+
+## Commands
+
+${usages.join('\n\n')}
+`;
+}
