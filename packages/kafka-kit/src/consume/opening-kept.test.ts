@@ -160,7 +160,7 @@ it('recreated, record-and-go-on: told on the old life at its position, then the 
   const member = await rig.running(sink);
   await read(member, 3);
   expect([told, sink.offsets()]).toEqual([['recreated 40-40 of mem00001 after nothing'], [0, 1, 2]]);
-  await rig.until(() => rig.written().at(-1) === 'mem00002:3', 'the new life is kept', 90_000);
+  await rig.until(() => rig.written().at(-1) === 'mem00003:3', 'the new life is kept', 90_000);
 });
 
 it('another topic id that a second look-up does not find again is no gap', async () => {
