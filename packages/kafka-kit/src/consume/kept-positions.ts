@@ -136,7 +136,9 @@ export class KeptPositions {
         this.#told('written', due.length);
       },
       (cause: unknown) => {
-        // Safe: the commit stands, and what was not written is still due.
+        // Safe: the commit stands, and what was not written is still due. Of a partition that was given back its next owner keeps it: tried again,
+        // ours could come behind a newer one.
+        for (const [key, entry] of due) if (!this.#context.lanes.has(key) && this.#entries.get(key) === entry) this.#entries.delete(key);
         this.#writing = undefined;
         this.#failures += 1;
         this.#retryAtMs = this.#context.clock.nowMs() + backoffMs(this.#context.options.backoff, this.#failures - 1);

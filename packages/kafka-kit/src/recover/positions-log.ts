@@ -34,7 +34,9 @@ const LOOK_UP_MS = 10_000;
 
 /** The positions of one group on a real cluster. `publisher`: one of its own, or a missing topic would hold up what else goes through it. */
 export function positionsLog(settings: KafkaSettings, options: Omit<PositionsLogOptions, 'consumer'>): PositionsPort {
-  return positionsLogWith({ ...options, consumer: () => createNativeConsumer(settings, readerMembership(settings)) });
+  // By the group's own name, which it joins not: a name of its own would need a right of its own.
+  const membership = { ...readerMembership(settings), group: options.group };
+  return positionsLogWith({ ...options, consumer: () => createNativeConsumer(settings, membership) });
 }
 
 export function positionsLogWith({ group, topic, publisher, consumer }: PositionsLogOptions): PositionsPort {
