@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createNativeConsumer } from '../broker/native-consumer.ts';
+import type { RuntimeEvent } from '../observe/runtime-events.ts';
 import type { Publisher } from '../publish/contract.ts';
 import { connectPublisher } from '../publish/kafka-publisher.ts';
 import { type PositionsPort, positionsLog } from '../recover/positions-log.ts';
@@ -45,8 +46,13 @@ interface Member {
   readonly positions: PositionsPort;
 }
 
-async function join(topic: string, group: string, sink = new Sink()): Promise<Member> {
-  const positions = positionsLog(real.settings, { group, topic: kept, publisher });
+async function join(
+  topic: string,
+  group: string,
+  sink = new Sink(),
+  positions: PositionsPort = positionsLog(real.settings, { group, topic: kept, publisher }),
+  observe: (event: RuntimeEvent) => void = () => {},
+): Promise<Member> {
   const runtime = createConsumerRuntime(
     {
       group,
@@ -62,7 +68,7 @@ async function join(topic: string, group: string, sink = new Sink()): Promise<Me
     {
       broker: createNativeConsumer(real.settings, { group, protocol: { kind: 'consumer' }, maxPollIntervalMs: 60_000 }),
       clock: systemClock,
-      observe: () => {},
+      observe,
       positions,
     },
   );
@@ -140,6 +146,41 @@ it.concurrent('a topic made anew while the group was stopped is recreated and ha
   );
   expect(member.sink.stored).toEqual([]);
   await member.runtime.stop();
+});
+
+it.concurrent('the positions topic is deleted under a running group: it reads on, another member opens by the commits, and both stop in time', async () => {
+  const topic = await real.topic(2);
+  const group = real.name('group');
+  // Of a name that is not deleted once more at the end.
+  const place = real.name('kept');
+  await real.make(place, 1, { 'cleanup.policy': 'compact' });
+  const own = await connectPublisher(real.settings, {
+    producers: 1,
+    maxInFlightBytes: 1_000_000,
+    log: () => {},
+    producer: { topicPropagationMs: 1000 },
+  });
+  const told: string[] = [];
+  const observe = (event: RuntimeEvent): void => {
+    if (event.kind === 'positions') told.push(event.outcome);
+  };
+  const port = positionsLog(real.settings, { group, topic: place, publisher: own });
+  const first = await join(topic, group, new Sink(), port, observe);
+  await open(first, 2);
+  await publish(topic, 50);
+  await until(() => first.sink.stored.length === 50, 'read');
+  await (await real.admin()).deleteTopics([place]);
+  const second = await join(topic, group, new Sink(), port, observe);
+  await until(() => first.runtime.lanes().length === 1 && second.runtime.lanes()[0]?.phase === 'running', 'the second has opened');
+  for (const partition of [0, 1]) await publish(topic, 50, partition);
+  await until(() => first.sink.stored.length + second.sink.stored.length === 150, 'both read');
+  for (const { runtime } of [first, second]) {
+    const report = await runtime.stop();
+    expect(report).toMatchObject({ committed: true, closed: true, abandonedRecords: 0 });
+    expect(report.tookMs).toBeLessThan(5000);
+  }
+  expect(told).toContain('not-read');
+  await own.close(1000);
 });
 
 it.concurrent('a positions topic that is not there is said, with the command, and within seconds', async () => {
