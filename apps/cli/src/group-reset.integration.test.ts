@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { POSITIONS_TOPIC, topicsFor } from '@tailrace/events';
 import {
   type ConsumerRuntime,
   connectAdmin,
@@ -8,6 +9,9 @@ import {
   createNativeConsumer,
   type GroupProtocol,
   type KafkaSettings,
+  planTopics,
+  positionsLog,
+  type RuntimePorts,
   STORED,
   systemClock,
 } from '@tailrace/kafka-kit';
@@ -70,7 +74,12 @@ async function publish(topic: string, count: number): Promise<void> {
 }
 
 /** A consumer that halts before a gap, as the indexer does; `read` are the offsets that it stored. */
-async function join(topic: string, group: string, protocol: GroupProtocol): Promise<{ runtime: ConsumerRuntime; read: number[] }> {
+async function join(
+  topic: string,
+  group: string,
+  protocol: GroupProtocol,
+  ports: Pick<RuntimePorts, 'positions'> = {},
+): Promise<{ runtime: ConsumerRuntime; read: number[] }> {
   const read: number[] = [];
   const runtime = createConsumerRuntime(
     {
@@ -92,7 +101,12 @@ async function join(topic: string, group: string, protocol: GroupProtocol): Prom
       start: 'earliest',
       gaps: { kind: 'halt' },
     },
-    { broker: createNativeConsumer(settings, { group, protocol, maxPollIntervalMs: 60_000 }), clock: systemClock, observe: () => {} },
+    {
+      broker: createNativeConsumer(settings, { group, protocol, maxPollIntervalMs: 60_000 }),
+      clock: systemClock,
+      observe: () => {},
+      ...ports,
+    },
   );
   await runtime.start();
   return { runtime, read };
@@ -161,6 +175,38 @@ it.each(PROTOCOLS)(
     expect([latest.code, latest.printed]).toEqual([0, expect.stringContaining('from 30 to 40; 10 records passed over')]);
   },
 );
+
+it('a group whose topic was made anew while it was stopped halts at every start, until the command that it names has written commit and position', async () => {
+  const admin = await connectAdmin(settings);
+  const specs = topicsFor('local').filter(({ name }) => name === POSITIONS_TOPIC);
+  await admin.apply(planTopics(specs, await admin.readTopics([POSITIONS_TOPIC])));
+  const topic = await makeTopic();
+  const group = `readers-${randomUUID()}`;
+  const publisher = await connectPublisher(settings, { producers: 1, maxInFlightBytes: 1_000_000, log: () => {} });
+  const positions = positionsLog(settings, { group, topic: POSITIONS_TOPIC, publisher });
+  const protocol: GroupProtocol = { kind: 'consumer' };
+  await publish(topic, 20);
+  const first = await join(topic, group, protocol, { positions });
+  await until(() => first.read.length === 20);
+  await stop(first.runtime, group);
+  await admin.deleteTopics([topic]);
+  await admin.apply([{ kind: 'create', topic, spec: { name: topic, key: 'none', partitions: 1, replicationFactor: 1, configs: {} } }]);
+  await admin.close();
+  await publish(topic, 30);
+
+  const halted = await join(topic, group, protocol, { positions });
+  await until(() => halted.runtime.lanes()[0]?.phase === 'halted');
+  const command = /run: npx tailrace (.*), and start it/.exec(halted.runtime.lanes()[0]?.halted ?? '')?.[1]?.split(' ') ?? [];
+  await stop(halted.runtime, group);
+  expect(halted.read).toEqual([]);
+  const done = await tailrace(...command, '--yes');
+  expect([done.code, done.printed]).toEqual([0, expect.stringContaining('Moved. Start the group')]);
+  const next = await join(topic, group, protocol, { positions });
+  await until(() => next.read.length === 30);
+  await stop(next.runtime, group);
+  expect((await positions.read()).positions.get(`${topic}/0`)).toMatchObject({ nextToRead: 30 });
+  await publisher.close(5000);
+});
 
 it('a group that Kafka does not know is wrong use, and so is a topic that it never read', async () => {
   const topic = await makeTopic();

@@ -1,4 +1,4 @@
-import { GroupIsLive, type PartitionLag, type Position } from '@tailrace/kafka-kit';
+import { GroupIsLive, type KeptPosition, type PartitionLag, type Position, partitionKey } from '@tailrace/kafka-kit';
 import { expect, it } from 'vitest';
 import { type ResetOptions, type ResetPorts, resetCommand } from './group-reset.ts';
 
@@ -20,6 +20,10 @@ class World {
   lines: readonly string[] = [];
   value: object = {};
   refuses = false;
+  /** What is kept beside the commits; undefined where the topic of positions is not there. */
+  kept: KeptPosition[] | undefined;
+  life = 'present0';
+  keepFault: Error | undefined;
   /** What Kafka takes of a commit. */
   takes = 4;
 
@@ -28,6 +32,7 @@ class World {
     return {
       admin: {
         groupLag: async (group, topics) => (group === 'unknown' ? [] : this.rows.filter(({ topic }) => topics.includes(topic))),
+        readTopics: async () => (this.kept === undefined ? [] : ([{}] as never)),
         offsetsAt: async () => [
           { topic: TOPIC, partition: 0, offset: 60 },
           { topic: TOPIC, partition: 1, offset: undefined },
@@ -44,6 +49,12 @@ class World {
           ...row,
           committed: taken.find((p) => p.partition === row.partition)?.nextToRead ?? row.committed,
         }));
+      },
+      kept: async () => new Map(this.kept?.map((each) => [partitionKey(each), each])),
+      incarnation: async () => this.life,
+      keep: async (_, positions) => {
+        if (this.keepFault !== undefined) throw this.keepFault;
+        this.kept = [...(this.kept ?? []).filter((each) => !positions.some(({ partition }) => partition === each.partition)), ...positions];
       },
       confirm:
         answer === undefined
@@ -135,6 +146,56 @@ it('a group that runs is refused, when it is seen before and when only the commi
   world.refuses = true;
   await expect(world.run({ yes: true })).rejects.toThrow(GroupIsLive);
   expect(world.written).toEqual([]);
+});
+
+const keptAt = (partition: number, nextToRead: number, incarnation = 'present0'): KeptPosition => ({
+  topic: TOPIC,
+  partition,
+  incarnation,
+  nextToRead,
+});
+const keptIn = (world: World): string[] =>
+  (world.kept ?? []).map(({ partition, nextToRead, incarnation }) => `${partition}:${nextToRead} ${incarnation}`).sort();
+
+it('the positions are written with the commits, in the present life of the topic, also where the commit stands there already', async () => {
+  const world = new World();
+  world.kept = [keptAt(0, 49), keptAt(1, 10, 'earlier0')];
+  expect(await world.run({ to: 'offset:50', partition: '0', yes: true })).toBe(0);
+  expect([world.written, keptIn(world)]).toEqual([[], ['0:50 present0', '1:10 earlier0']]);
+  expect(await world.run({ yes: true })).toBe(0);
+  expect(keptIn(world)).toEqual(['0:20 present0', '1:20 present0', '2:0 present0', '3:5 present0']);
+  expect(await world.run({ yes: true })).toBe(0);
+  expect(world.lines.at(-1)).toBe('Nothing is to be done.');
+});
+
+it('positions that could not be written after the commit are written by the same command', async () => {
+  const world = new World();
+  world.kept = [];
+  world.keepFault = new Error('no answer');
+  await expect(world.run({ partition: '0', yes: true })).rejects.toThrow(/no answer/);
+  expect([world.written, keptIn(world)]).toEqual([['0:20'], []]);
+  world.keepFault = undefined;
+  expect(await world.run({ partition: '0', yes: true })).toBe(0);
+  expect([world.written, keptIn(world)]).toEqual([['0:20'], ['0:20 present0']]);
+});
+
+it('a group that only its positions know is moved, and what that means counts from them', async () => {
+  const world = new World();
+  world.rows = world.rows.map((row) => ({ ...row, committed: null }));
+  world.kept = [keptAt(0, 60), keptAt(1, 70, 'earlier0')];
+  expect(await world.run({ group: 'others', yes: true })).toBe(0);
+  expect(world.lines.slice(1, 3)).toEqual([
+    '  service-events, partition 0: from 60 to 20; 40 records read again',
+    '  service-events, partition 1: from no commit to 20; nothing is read again or passed over',
+  ]);
+  expect(keptIn(world)).toContain('1:20 present0');
+});
+
+it('a group that keeps no positions gets none', async () => {
+  const world = new World();
+  world.kept = [];
+  expect(await world.run({ group: 'others', yes: true })).toBe(0);
+  expect([world.written.length, world.kept]).toEqual([4, []]);
 });
 
 it('a commit that was taken for some partitions only is told', async () => {

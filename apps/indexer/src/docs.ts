@@ -59,6 +59,8 @@ The event’s own fields, and the record’s: \`topic\`, \`incarnation\`, \`part
 
 A dead record goes, with its bytes and the reason, to the topic \`service-events.indexer.dlq\` ([topics.md](topics.md)), and all others are indexed. It is passed once that is acknowledged; until then its partition waits. If that topic is missing, \`/readyz\` and the log say so within ten seconds of the first dead record: run \`npx tailrace topics apply\`, and the partition goes on by itself. The indexer needs the right to write there, and to put objects under \`_unsendable/\` into the lake’s bucket, for a record that this topic refuses.
 
+Where the indexer stands it keeps a second time in \`tailrace.positions\` ([topics.md](topics.md#where-a-group-goes-on)), which it needs the right to read and to write. It refuses to start without that topic; if it is deleted later, records are indexed all the same, and \`tailrace_consumer_positions_total\` and the log say so.
+
 ## When a partition stops
 
 One bad service must not stop the others, and a fault of the indexer’s own must not bury everything. So dead records are counted per partition, by reason and service (which is looked for in broken values too), over the latest ${BUDGET_RULE.windowRecords} records. The partition stops, before the next dead record, when

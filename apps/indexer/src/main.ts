@@ -1,12 +1,14 @@
-import { gapPolicies, groupNamed, streams, topicsFor } from '@tailrace/events';
+import { gapPolicies, groupNamed, POSITIONS_TOPIC, streams, topicsFor } from '@tailrace/events';
 import {
   type ConsumerRuntime,
   ContractError,
   checkTopics,
+  connectPublisher,
   createConsumerRuntime,
   createNativeConsumer,
   DEFAULT_BACKOFF,
   Pace,
+  positionsLog,
   registerMetrics,
   runtimeHealth,
   runtimeLog,
@@ -32,6 +34,8 @@ const LOOKUP_TIMEOUT_MS = 10_000;
 const MAX_POLL_INTERVAL_MS = 300_000;
 const INDEX_LOOK_MS = 10_000;
 const INDEX_WELL = 'The indices that are written to have the indexer’s mapping and aliases.';
+/** The topic was there at the start: one that is missing was deleted, and is told soon. */
+const POSITIONS_PRODUCER = { topicPropagationMs: 5000 };
 /** Kept of the time for a stop for what comes behind the runtime. */
 const STOP_RESERVE_SHARE = 0.2;
 
@@ -56,7 +60,7 @@ await runService({
       () => watchIndices(indices, { ...watch, onChange: (fault) => (fault === undefined ? log.info(INDEX_WELL) : log.error(fault)) }),
       (running) => running.stop(),
     );
-    const names = topics.flatMap((topic) => [topic, deadLetterTopic(topic, GROUP.name)]);
+    const names = [...topics.flatMap((topic) => [topic, deadLetterTopic(topic, GROUP.name)]), POSITIONS_TOPIC];
     const used = topicsFor(config.service.topicProfile).filter((topic) => names.includes(topic.name));
     const check = () => checkTopics(kafka, used, config.service.contract, (sentence) => log.warn(sentence));
     await untilReached(service, 'Kafka', check, (fault) => fault instanceof ContractError);
@@ -66,6 +70,14 @@ await runService({
       () =>
         untilReached(service, 'Kafka', () =>
           connectDeadLetters(kafka, { group: GROUP.name, s3: config.s3, halt: config.haltOnDeadLetters, log: kafkaLog(log), signal }),
+        ),
+      (open, limitMs) => open.close(limitMs),
+    );
+    const positions = await start(
+      'positions',
+      () =>
+        untilReached(service, 'Kafka', () =>
+          connectPublisher(kafka, { producers: 1, maxInFlightBytes: MIB, log: kafkaLog(log), signal, producer: POSITIONS_PRODUCER }),
         ),
       (open, limitMs) => open.close(limitMs),
     );
@@ -106,6 +118,7 @@ await runService({
           broker,
           clock: systemClock,
           deadLetters: deadLetters.port,
+          positions: positionsLog(kafka, { group: GROUP.name, topic: POSITIONS_TOPIC, publisher: positions }),
           observe: (event) => {
             for (const observe of observers) observe(event);
           },

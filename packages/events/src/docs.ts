@@ -143,10 +143,24 @@ At every assignment, and whenever an offset comes that was not expected, a parti
 
 - **expired**: it lies below the log's start. Retention, or somebody, deleted what was not read yet.
 - **truncated**: it lies above the log's end, as after an unclean leader election. Believed when a second look-up 10 s later agrees.
-- **recreated**: the topic was deleted and made anew under its name. Believed likewise. A process knows it of the topics that it read itself; after a restart it takes the new topic for what it is.
+- **recreated**: the topic was deleted and made anew under its name. Believed likewise, also after a restart: the group’s position in \`tailrace.positions\` names the life of the topic that it is of.
 - **void**: offsets that never held a record for readers, such as the markers of transactions. Nothing is missing; they are counted.
 
 ${table(['policy', 'what it does about expired records', 'in this release'], policies)}
+
+## Where a group goes on
+
+Kafka forgets a group’s commits when it has had no member for 7 days, and those of a topic at once when that is deleted. So the groups whose position is their commit keep it a second time, in \`tailrace.positions\`: behind each commit, once a minute for a partition that moves, and when a partition is given back. A partition is opened by the first of these that there is:
+
+1. a position in another life of the topic: the partition is *recreated* (see above);
+2. the commit, also where it is lower than the position: that is a reset;
+3. the position;
+4. the log’s start, where another partition of the topic has a position: the group is not new, this partition is;
+5. nothing anywhere: a new group. It starts as its row says, and its position and its first commit stand before it reads a record.
+
+A record there has the key \`["position", group, topic, partition]\` and the value \`{"incarnation": …, "next": …}\`: the first eight characters of the topic’s id, and the next offset to read. Of a group that has only begun it also has \`"first": true\`. What nobody can read is passed and counted.
+
+While the topic can not be written or read, every group reads on; \`tailrace_consumer_positions_total\` counts it, and the log says what to do. Only a partition without a commit waits for it, because without it nobody can tell a new group from a forgotten one. The services need the right to read and write there.
 
 A truncated log halts every group, and a topic made anew halts all but those with \`record-and-go-on\`, which write down where the old one ended and read the new one from its start.
 

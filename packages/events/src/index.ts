@@ -32,6 +32,7 @@ export { type DuckDbType, type ParquetColumn, parquetColumns } from './parquet-c
 export { formatRecordId, parseRecordId, type RecordIdParts } from './record-id.ts';
 export {
   type KeyMeaning,
+  POSITIONS_TOPIC,
   SERVICE_EVENTS_TOPIC,
   sideTopicName,
   streams,

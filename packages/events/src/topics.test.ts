@@ -6,7 +6,7 @@ const topics = topicsFor('cluster');
 const retentionMs = (name: string) => Number(topics.find((topic) => topic.name === name)?.configs['retention.ms']);
 
 describe('declared topics', () => {
-  it('make only service-events and the indexer’s dead letters now, as the design has it', () => {
+  it('make only service-events, the indexer’s dead letters and the positions now, as the design has it', () => {
     expect(topics.filter((topic) => topic.state === 'active')).toEqual([
       {
         name: 'service-events',
@@ -41,6 +41,21 @@ describe('declared topics', () => {
           'message.timestamp.type': 'LogAppendTime',
           'unclean.leader.election.enable': 'false',
           'max.message.bytes': '2162688',
+        },
+      },
+      {
+        name: 'tailrace.positions',
+        about: 'Where each group stands, kept a second time: Kafka forgets the offsets of a group without members.',
+        state: 'active',
+        key: 'entity',
+        partitions: 1,
+        replicationFactor: 3,
+        configs: {
+          'cleanup.policy': 'compact',
+          'segment.ms': '3600000',
+          'min.insync.replicas': '2',
+          'unclean.leader.election.enable': 'false',
+          'max.message.bytes': '2097152',
         },
       },
     ]);

@@ -9,6 +9,9 @@ const SIDE_TOPIC_EXTRA_BYTES = 64 * 1024;
 /** The topic into which services' events go. */
 export const SERVICE_EVENTS_TOPIC = 'service-events';
 
+/** Where each group stands, kept a second time. */
+export const POSITIONS_TOPIC = 'tailrace.positions';
+
 /** What a record's key stands for. Only an `entity` key may be compacted: unique keys never shrink. */
 export type KeyMeaning = 'customer' | 'entity' | 'as-source' | 'none';
 
@@ -87,12 +90,14 @@ const rows: readonly Row[] = [
     configs: { 'cleanup.policy': 'compact,delete', 'retention.ms': String(30 * DAY_MS), ...brokerTime },
   },
   {
-    name: 'tailrace.positions',
+    name: POSITIONS_TOPIC,
     about: 'Where each group stands, kept a second time: Kafka forgets the offsets of a group without members.',
-    state: 'planned',
+    state: 'active',
     key: 'entity',
+    // One: a reader takes all that there is, and it is read to its end whenever partitions are opened.
     partitions: 1,
-    configs: { 'cleanup.policy': 'compact' },
+    // The segment that is written to is never compacted: with Kafka's 7 days it would be most of what is read.
+    configs: { 'cleanup.policy': 'compact', 'segment.ms': String(HOUR_MS) },
   },
   {
     name: 'tailrace.control',

@@ -49,6 +49,8 @@ export { firstTimes } from './recover/first-times.ts';
 export { type GapDone, type GapPolicy, gapDone } from './recover/gap-policy.ts';
 export { gapFinding, gapWay } from './recover/gap-sentence.ts';
 export { gapAt } from './recover/position.ts';
+export type { KeptPosition } from './recover/position-record.ts';
+export { type PositionsPort, positionsLog, type ReadPositions } from './recover/positions-log.ts';
 export { type LogRange, readRanges } from './recover/read-ranges.ts';
 export { decodeSideRecord, encodeSideRecord, type RecordParts, type SideRecord } from './recover/side-record.ts';
 export { untilReached, type WaitingRoom } from './recover/until-reached.ts';

@@ -5,6 +5,7 @@ import { backoffMs } from '../recover/backoff.ts';
 import type { Clock } from '../time/clock.ts';
 import { StandsStill } from './contract.ts';
 import type { DeadLetterPort } from './dead-letters.ts';
+import { KeptPositions } from './kept-positions.ts';
 import { type HaltReason, LaneState, type LaneTotals, type Outage, type TopicLife } from './lane.ts';
 import type { ConsumerOptions, RuntimePorts } from './options.ts';
 
@@ -15,6 +16,7 @@ export class LoopContext {
   readonly clock: Clock;
   readonly observe: (event: RuntimeEvent) => void;
   readonly deadLetters: DeadLetterPort | undefined;
+  readonly positions: KeptPositions | undefined;
   readonly lanes = new Map<string, LaneState>();
   readonly totals: LaneTotals = { usedBytes: 0, deliveredRecords: 0 };
   /** What was stored and not yet confirmed by the broker, by partition. */
@@ -35,6 +37,7 @@ export class LoopContext {
     this.clock = ports.clock;
     this.observe = ports.observe;
     this.deadLetters = ports.deadLetters;
+    this.positions = ports.positions && new KeptPositions(this, ports.positions);
   }
 
   /** Runs `change` in the next turn of the loop, and ends a wait for it. */
@@ -90,10 +93,20 @@ export class LoopContext {
     this.observe({ kind: 'commit', result });
     for (const position of result.positions) {
       const key = partitionKey(position);
+      if (result.kind === 'committed') this.#keep(position);
       const confirmed = result.kind === 'committed' && (this.unconfirmed.get(key) ?? Number.POSITIVE_INFINITY) <= position.nextToRead;
       const given = result.kind === 'failed' && running && !this.lanes.has(key);
       if (confirmed || given) this.unconfirmed.delete(key);
     }
+  }
+
+  /** A late answer may be about the topic's earlier life: what was stored last in this one is never exceeded. */
+  #keep({ topic, partition, nextToRead }: Position): void {
+    const key = partitionKey({ topic, partition });
+    const stored = this.unconfirmed.get(key);
+    const incarnation = this.lives.get(key)?.facts.incarnation;
+    if (stored === undefined || incarnation === undefined) return;
+    this.positions?.committed({ topic, partition, incarnation, nextToRead: Math.min(stored, nextToRead) });
   }
 
   lane(tp: TopicPartition): LaneState | undefined {

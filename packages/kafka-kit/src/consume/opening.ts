@@ -1,5 +1,5 @@
 import { partitionKey } from '../records.ts';
-import { gapAt, openingPosition } from '../recover/position.ts';
+import { gapAt, type KeptFor, keptFor, type OpeningPosition, openingPosition } from '../recover/position.ts';
 import type { Gap, Lane } from './contract.ts';
 import { type GapVerdict, recreatedAt } from './gap-verdict.ts';
 import type { LaneState, TopicLife } from './lane.ts';
@@ -24,9 +24,11 @@ export class Opening {
 
   /** Finds where the lane begins, and begins there. */
   open(lane: LaneState): void {
-    const { broker, options, lives } = this.#context;
+    const { broker, options, lives, positions } = this.#context;
     this.#lookUps.run(lane, async () => {
-      const facts = await broker.facts(lane, LOOKUP_TIMEOUT_MS);
+      // A lane that replaces another one knows where to go on.
+      const asked = lane.reopenAt === undefined ? positions?.read() : undefined;
+      const [facts, reading] = await Promise.all([broker.facts(lane, LOOKUP_TIMEOUT_MS), asked]);
       const found: Lane = { topic: lane.topic, partition: lane.partition, ...facts };
       // A commit may be of the topic's earlier life: a member's last one can arrive after the topic was made anew under its name.
       const life = lives.get(partitionKey(lane));
@@ -34,24 +36,41 @@ export class Opening {
       const startAt = (await options.sink.assign?.(found))?.startAt;
       // The client would take nonsense for offset 0; like every nonsense of a sink it is an outage, with its name.
       if (startAt !== undefined && !isOffset(startAt)) throw new Error(`sink ${options.sink.name} wants to start at ${startAt}`);
-      return () => this.#opened(lane, found, startAt);
+      // "No commit" is not "new group": with nothing that tells them apart the lane waits.
+      if (reading?.kind === 'unread' && facts.committed === null && startAt === undefined) throw reading.cause;
+      const kept = reading?.kind === 'read' ? keptFor(reading.positions, lane) : undefined;
+      return () => this.#opened(lane, found, kept, startAt);
     });
   }
 
-  #opened(lane: LaneState, facts: Lane, sink: number | undefined): void {
-    const { options } = this.#context;
+  #opened(lane: LaneState, facts: Lane, kept: KeptFor | undefined, sink: number | undefined): void {
+    const { options, lives } = this.#context;
     const { reopenAt } = lane;
-    const at = openingPosition(facts, {
+    const { kind, at } = openingPosition(facts, {
       start: options.start,
+      kept,
+      knowsLife: lives.has(partitionKey(lane)),
       ...(sink === undefined ? {} : { sink }),
       ...(reopenAt === undefined ? {} : { reopenAt }),
     });
-    const gap = gapAt(facts, at);
-    if (gap === undefined && facts.committed === null && sink === undefined && reopenAt === undefined) this.#commitFirst(lane, at);
-    else if (gap === undefined) this.#begin(lane, facts, at);
+    const gap = kind === 'recreated' ? recreatedAt(at) : gapAt(facts, at);
+    if (gap === undefined) this.#beginAt(lane, facts, { kind, at }, kept);
     else if (!this.#verdict.believed(lane, gap)) return;
     else if (this.#verdict.done(gap) === 'halted') this.#verdict.halt(lane, gap);
-    else this.#tell(lane, facts, gap, () => this.#begin(lane, facts, gap.to));
+    else if (kind === 'recreated')
+      this.#tell(lane, { ...facts, incarnation: kept?.own?.incarnation ?? '' }, gap, () => this.beginLife(lane));
+    else this.#tell(lane, facts, gap, () => this.#begin(lane, facts, gap.to, kept));
+  }
+
+  #beginAt(lane: LaneState, facts: Lane, { kind, at }: OpeningPosition, kept: KeptFor | undefined): void {
+    const { positions } = this.#context;
+    if (kind !== 'new') this.#begin(lane, facts, at, kept);
+    else if (positions === undefined) this.#commitFirst(lane, at);
+    else
+      this.#lookUps.run(lane, async () => {
+        await positions.writeFirst({ ...lane.tp, incarnation: facts.incarnation, nextToRead: at });
+        return () => this.#commitFirst(lane, at);
+      });
   }
 
   /** The topic is not the one that this process read before. */
@@ -73,8 +92,9 @@ export class Opening {
     });
   }
 
-  #begin(lane: LaneState, facts: Lane, at: number): void {
+  #begin(lane: LaneState, facts: Lane, at: number, kept: KeptFor | undefined): void {
     this.#verdict.sound(lane);
+    this.#context.positions?.begin({ ...lane.tp, incarnation: facts.incarnation, nextToRead: at }, kept?.own);
     this.read(lane, at);
     lane.begin(facts, at);
     if (lane.life !== undefined) this.#context.lives.set(partitionKey(lane), lane.life);

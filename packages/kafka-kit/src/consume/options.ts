@@ -4,6 +4,7 @@ import type { TopicPartition } from '../records.ts';
 import type { Backoff } from '../recover/backoff.ts';
 import type { GapPolicy } from '../recover/gap-policy.ts';
 import type { StartPolicy } from '../recover/position.ts';
+import type { PositionsPort } from '../recover/positions-log.ts';
 import type { Clock } from '../time/clock.ts';
 import type { BatchLimits } from './batcher.ts';
 import type { Sink } from './contract.ts';
@@ -38,6 +39,8 @@ export interface RuntimePorts {
   readonly observe: (event: RuntimeEvent) => void;
   /** Where records go that the sink calls dead. Without it the first one stops its lane, by name. */
   readonly deadLetters?: DeadLetterPort;
+  /** Where positions are kept a second time. Without it only commits say where a group stands. */
+  readonly positions?: PositionsPort;
 }
 
 /** What a stop achieved. `unsettled` is what will be read again by the next owner. */

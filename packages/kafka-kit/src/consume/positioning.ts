@@ -31,7 +31,7 @@ export class Positioning {
     });
   }
 
-  /** Starts what is due: lanes that wait to be opened or checked again, and the comparison of topic ids. */
+  /** Starts what is due: lanes that wait to be opened or checked again, the comparison of topic ids, and the writing of positions. */
   turn(nowMs: number): void {
     this.#lookUps.turn();
     for (const lane of this.#context.lanes.values()) {
@@ -41,6 +41,7 @@ export class Positioning {
       else if (lane.phase.kind === 'checking') this.#check(lane, lane.phase.held[0]?.offset ?? lane.expected);
     }
     this.#identity.turn(nowMs);
+    this.#context.positions?.turn(nowMs);
   }
 
   /** The broker told of an error: topics may not be what they were. */

@@ -80,7 +80,10 @@ export class Rebalances {
       // Somebody else may own them already: nothing is stored, so nothing of theirs is overwritten.
       const abandoned = this.#drop(owned);
       // What was stored for them is not committed any more: a stop must not wait for it.
-      for (const tp of partitions) this.#context.unconfirmed.delete(partitionKey(tp));
+      for (const tp of partitions) {
+        this.#context.unconfirmed.delete(partitionKey(tp));
+        this.#context.positions?.forget(tp);
+      }
       broker.unassign(partitions);
       observe({ kind: 'drained', why: 'revoke', tookMs: 0, abandonedRecords: abandoned, stuck: [] });
     } else {

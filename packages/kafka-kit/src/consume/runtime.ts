@@ -265,9 +265,10 @@ class Runtime implements ConsumerRuntime {
   }
 
   #closeable(ms: number): { readonly name: string; readonly close: () => Promise<void> | undefined }[] {
-    const { broker, options } = this.#context;
+    const { broker, options, positions } = this.#context;
     return [
       { name: 'the Kafka client', close: () => broker.close(ms) },
+      { name: 'positions', close: () => positions?.flush(ms / 2) },
       { name: `sink ${options.sink.name}`, close: () => options.sink.close?.() },
     ];
   }

@@ -44,6 +44,13 @@ export type RuntimeEvent =
     }
   | { readonly kind: 'recovered'; readonly lane: TopicPartition; readonly afterMs: number }
   | { readonly kind: 'commit'; readonly result: CommitResult }
+  /** Of the positions that are kept a second time: how many were written, could not be written, could not be understood; or a reading that failed. */
+  | {
+      readonly kind: 'positions';
+      readonly outcome: 'written' | 'not-written' | 'not-read' | 'unreadable';
+      readonly count: number;
+      readonly cause: unknown;
+    }
   | { readonly kind: 'flush-failed'; readonly cause: unknown }
   | { readonly kind: 'polled'; readonly records: number; readonly sinceLastPollMs: number }
   | { readonly kind: 'broker-error'; readonly cause: unknown }

@@ -58,6 +58,12 @@ it.each<[RuntimeEvent, string | undefined]>([
   [{ kind: 'commit', result: { kind: 'committed', positions: [] } }, 'debug: committed'],
   [{ kind: 'commit', result: { kind: 'failed', positions: [], reason: 'fenced' } }, 'warn: a commit was refused: fenced'],
   [{ kind: 'flush-failed', cause }, 'warn: the sink could not flush: what it holds is read again by the next owner'],
+  [{ kind: 'positions', outcome: 'written', count: 3, cause: undefined }, undefined],
+  [{ kind: 'positions', outcome: 'not-written', count: 3, cause }, 'warn: away'],
+  [
+    { kind: 'positions', outcome: 'unreadable', count: 2, cause: undefined },
+    'warn: 2 records among the kept positions can not be read, and were passed',
+  ],
   [{ kind: 'broker-error', cause: 'text' }, 'warn: the Kafka client reports: text'],
   [{ kind: 'client-log', line: { severity: 3, facility: 'FAIL', message: 'no route' } }, 'error: no route'],
   [{ kind: 'client-log', line: { severity: 7, facility: 'X', message: 'm' } }, 'debug: m'],

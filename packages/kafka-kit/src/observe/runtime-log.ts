@@ -27,7 +27,7 @@ export function runtimeLog(logger: RuntimeLogger): (event: RuntimeEvent) => void
   return (event) => {
     const line = runtimeLogLine(event);
     if (line === undefined) return;
-    if (event.kind === 'broker-error' || (event.kind === 'commit' && event.result.kind === 'failed')) {
+    if (event.kind === 'broker-error' || event.kind === 'positions' || (event.kind === 'commit' && event.result.kind === 'failed')) {
       // While a cluster is away every poll may fail, 20 times a second, and every commit once a second.
       times = line.message === last ? times + 1 : 1;
       last = line.message;
@@ -97,6 +97,8 @@ export function runtimeLogLine(event: RuntimeEvent): RuntimeLogLine | undefined 
     case 'commit':
       if (event.result.kind === 'committed') return line('debug', 'committed', { positions: event.result.positions });
       return line('warn', `a commit was refused: ${event.result.reason}`, { positions: event.result.positions });
+    case 'positions':
+      return positions(event);
     case 'flush-failed':
       return line('warn', 'the sink could not flush: what it holds is read again by the next owner', { err: event.cause });
     case 'broker-error':
@@ -104,6 +106,18 @@ export function runtimeLogLine(event: RuntimeEvent): RuntimeLogLine | undefined 
     case 'client-log':
       return line(LEVELS[event.line.severity] ?? 'info', event.line.message, { from: 'kafka-client', facility: event.line.facility });
   }
+}
+
+/** What is written once a minute is no news, and a reading says of every record again that it is unreadable. */
+function positions({ outcome, count, cause }: Extract<RuntimeEvent, { kind: 'positions' }>): RuntimeLogLine | undefined {
+  if (outcome === 'written') return undefined;
+  if (outcome === 'unreadable')
+    return line(
+      'warn',
+      `${count} ${records(count)} among the kept positions can not be read, and ${count === 1 ? 'was' : 'were'} passed`,
+      {},
+    );
+  return line('warn', text(cause), { err: cause });
 }
 
 function rebalanced({ how, partitions }: Extract<RuntimeEvent, { kind: 'rebalanced' }>): RuntimeLogLine {

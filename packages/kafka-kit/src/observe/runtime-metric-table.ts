@@ -98,6 +98,17 @@ export const RUNTIME_METRICS = {
     says: 'Commits that the broker refused.',
     respond: 'A few at a rebalance are ordinary. More: the log has the broker’s reason. Nothing is lost, more is read again.',
   },
+  positions: {
+    name: 'tailrace_consumer_positions_total',
+    type: 'counter',
+    unit: 'positions',
+    labels: {
+      ...GROUP,
+      outcome: everyOf<Told<'positions'>['outcome']>({ written: true, 'not-written': true, 'not-read': true, unreadable: true }),
+    },
+    says: 'Positions that are kept beside the commits: written, not written (tried again), records there that nobody can read, and readings that failed.',
+    respond: `\`not-written\` for an hour: look whether the topic is there (\`${TAILRACE} topics plan\`). The group reads on; should Kafka forget its commits, it would read more again.`,
+  },
   gaps: {
     name: 'tailrace_consumer_gaps_total',
     type: 'counter',

@@ -184,6 +184,9 @@ it('every row of the table is fed, and only with the labels and values that the 
     { kind: 'outage', lane, attempts: 1, cause },
     { kind: 'stalled', lane, position: 0, end: 9, sinceMs: 0, attempts: 1 },
     { kind: 'commit', result: { kind: 'failed', positions: [], reason: 'no' } },
+    ...(['written', 'not-written', 'not-read', 'unreadable'] as const).map(
+      (outcome): RuntimeEvent => ({ kind: 'positions', outcome, count: 1, cause }),
+    ),
     { kind: 'flush-failed', cause },
     { kind: 'broker-error', cause },
   ];

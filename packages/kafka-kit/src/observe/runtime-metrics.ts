@@ -152,6 +152,9 @@ function observer(counters: Counters, group: string): (event: RuntimeEvent) => v
       case 'commit':
         (event.result.kind === 'committed' ? counters.commits : counters.commitsFailed).inc({ group });
         return;
+      case 'positions':
+        counters.positions.inc({ group, outcome: event.outcome }, event.count);
+        return;
       case 'flush-failed':
         counters.flushesFailed.inc({ group });
         return;

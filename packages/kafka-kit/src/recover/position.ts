@@ -1,12 +1,59 @@
 import type { PartitionFacts } from '../broker/broker-consumer.ts';
 import type { Gap } from '../consume/contract.ts';
+import { partitionKey, type TopicPartition } from '../records.ts';
+import type { KeptPosition } from './position-record.ts';
 
 /** Where a group without any commit begins. */
 export type StartPolicy = 'earliest' | 'latest';
 
-/** The position a lane opens at, before it is held against the log: the sink's word, else where it was, else the commit, else the start. */
-export function openingPosition(facts: PartitionFacts, wanted: { sink?: number; reopenAt?: number; start: StartPolicy }): number {
-  return wanted.sink ?? wanted.reopenAt ?? facts.committed ?? (wanted.start === 'earliest' ? facts.logStart : facts.logEnd);
+/** What is kept of where a group stood, as it bears on one partition. */
+export interface KeptFor {
+  readonly own: KeptPosition | undefined;
+  /** Whether the group has read another partition of the topic, in whatever life of it, and got on there. */
+  readonly beside: boolean;
+}
+
+/** What is kept for a partition. */
+export function keptFor(positions: ReadonlyMap<string, KeptPosition>, tp: TopicPartition): KeptFor {
+  const own = positions.get(partitionKey(tp));
+  const others = [...positions.values()].filter(({ topic, partition }) => topic === tp.topic && partition !== tp.partition);
+  return { own, beside: others.some(({ first }) => first !== true) };
+}
+
+/** Where a lane opens, before that is held against the log. `new`: nobody ever stood there. `recreated`: it stood in another life of the topic. */
+export interface OpeningPosition {
+  readonly kind: 'known' | 'new' | 'recreated';
+  readonly at: number;
+}
+
+/** What may say where a lane opens. */
+export interface OpeningWords {
+  /** The sink's own. */
+  readonly sink?: number;
+  /** Where the lane stood that this one replaces. */
+  readonly reopenAt?: number;
+  readonly start: StartPolicy;
+  /** Undefined where positions are not kept, or could not be read. */
+  readonly kept?: KeptFor | undefined;
+  /** This process has read the topic in its present life: a position of another one is older than that. */
+  readonly knowsLife?: boolean;
+}
+
+/**
+ * The first of these that there is: the sink's word; where the lane was; a position in another life of the topic; the commit, also a lower one; the
+ * position; the log's start, where the group has read the topic before; else the group's start.
+ */
+export function openingPosition(facts: PartitionFacts, { sink, reopenAt, start, kept, knowsLife }: OpeningWords): OpeningPosition {
+  const { committed, incarnation, logStart, logEnd } = facts;
+  const told = sink ?? reopenAt;
+  if (told !== undefined) return { kind: 'known', at: told };
+  const own = kept?.own;
+  const isOld = own !== undefined && own.incarnation !== incarnation;
+  if (isOld && knowsLife !== true) return { kind: 'recreated', at: own.nextToRead };
+  if (committed !== null) return { kind: 'known', at: committed };
+  if (own !== undefined && !isOld) return { kind: 'known', at: own.nextToRead };
+  if (isOld || kept?.beside === true) return { kind: 'known', at: logStart };
+  return { kind: 'new', at: start === 'earliest' ? logStart : logEnd };
 }
 
 type Log = Pick<PartitionFacts, 'logStart' | 'logEnd'>;

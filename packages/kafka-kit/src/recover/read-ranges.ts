@@ -1,4 +1,5 @@
 import type { BrokerConsumer } from '../broker/broker-consumer.ts';
+import type { GroupMembership } from '../broker/membership.ts';
 import { createNativeConsumer } from '../broker/native-consumer.ts';
 import { partitionKey, type RawRecord, type TopicPartition } from '../records.ts';
 import type { KafkaSettings } from '../settings.ts';
@@ -18,12 +19,12 @@ const STALLED_MS = 30_000;
 
 /** Reads ranges on the real cluster, without touching any group. Rejects when the cluster can not be reached. */
 export function readRanges(settings: KafkaSettings, ranges: readonly LogRange[]): AsyncGenerator<readonly RawRecord[], void> {
-  const membership = {
-    group: `${settings.clientId}.reader`,
-    protocol: { kind: 'consumer' },
-    maxPollIntervalMs: MAX_POLL_INTERVAL_MS,
-  } as const;
-  return readRangesWith(createNativeConsumer(settings, membership), ranges);
+  return readRangesWith(createNativeConsumer(settings, readerMembership(settings)), ranges);
+}
+
+/** What a consumer is made with that joins no group. */
+export function readerMembership(settings: KafkaSettings): GroupMembership {
+  return { group: `${settings.clientId}.reader`, protocol: { kind: 'consumer' }, maxPollIntervalMs: MAX_POLL_INTERVAL_MS };
 }
 
 /**
@@ -31,14 +32,34 @@ export function readRanges(settings: KafkaSettings, ranges: readonly LogRange[])
  * nothing came for a while: that rejects. Closes the consumer.
  */
 export async function* readRangesWith(consumer: BrokerConsumer, ranges: readonly LogRange[]): AsyncGenerator<readonly RawRecord[], void> {
-  const open = new Map(ranges.filter(({ from, to }) => from < to).map((range) => [partitionKey(range), { ...range }]));
-  if (open.size === 0) return;
+  if (ranges.some(({ from, to }) => from < to)) yield* connectedRead(consumer, async () => ranges);
+}
+
+/**
+ * Reads what a partition holds, up to its end by a look-up begun after the call. Closes the consumer. Rejects as `readRangesWith`, and where there is
+ * no such topic.
+ */
+export function readPartition(consumer: BrokerConsumer, tp: TopicPartition, timeoutMs: number): AsyncGenerator<readonly RawRecord[], void> {
+  return connectedRead(consumer, async () => {
+    const { logStart, logEnd } = await consumer.facts(tp, timeoutMs);
+    return [{ ...tp, from: logStart, to: logEnd }];
+  });
+}
+
+/** Connects, asks what is to be read, and reads it. */
+async function* connectedRead(
+  consumer: BrokerConsumer,
+  find: () => Promise<readonly LogRange[]>,
+): AsyncGenerator<readonly RawRecord[], void> {
   await consumer.connect([], {
     rebalance: ({ kind, partitions }) => (kind === 'assigned' ? consumer.assign([]) : consumer.unassign(partitions)),
     commit: () => {},
     log: () => {},
   });
   try {
+    const ranges = await find();
+    const open = new Map(ranges.filter(({ from, to }) => from < to).map((range) => [partitionKey(range), { ...range }]));
+    if (open.size === 0) return;
     consumer.assign([...open.values()].map(({ topic, partition, from }) => ({ topic, partition, nextToRead: from })));
     let heardMs = performance.now();
     while (open.size > 0) {

@@ -3,6 +3,7 @@ import type { LaneView } from '../consume/lane-view.ts';
 import type { ConsumerOptions, DrainReport } from '../consume/options.ts';
 import { type ConsumerRuntime, createConsumerRuntime } from '../consume/runtime.ts';
 import type { RuntimeEvent } from '../observe/runtime-events.ts';
+import type { PositionsPort } from '../recover/positions-log.ts';
 import { ManualClock } from './manual-clock.ts';
 import { MemoryCluster } from './memory-cluster.ts';
 import type { MemoryConsumer } from './memory-consumer.ts';
@@ -39,6 +40,7 @@ export class RuntimeRig {
   readonly members: Member[] = [];
   /** Given to the members that are made from then on. */
   deadLetters: DeadLetterPort | undefined;
+  positions: PositionsPort | undefined;
   readonly #settings: Settings;
 
   constructor(partitions = 1, settings: Partial<Settings> = {}) {
@@ -57,6 +59,7 @@ export class RuntimeRig {
         clock: this.clock,
         observe: (event) => void events.push(event),
         ...(this.deadLetters === undefined ? {} : { deadLetters: this.deadLetters }),
+        ...(this.positions === undefined ? {} : { positions: this.positions }),
       },
     );
     const member = { runtime, sink, consumer, events };
