@@ -51,7 +51,7 @@ export { gapFinding, gapWay } from './recover/gap-sentence.ts';
 export { gapAt } from './recover/position.ts';
 export { type LogRange, readRanges } from './recover/read-ranges.ts';
 export { decodeSideRecord, encodeSideRecord, type RecordParts, type SideRecord } from './recover/side-record.ts';
-export { untilReached, type WaitingRoom } from './recover/until-reached.ts';
+export { placed, untilReached, type WaitedFor, type WaitingRoom } from './recover/until-reached.ts';
 export type { KafkaSettings } from './settings.ts';
 export { type Clock, systemClock } from './time/clock.ts';
 export { isCalendarTime, isoTime } from './time/iso-time.ts';
