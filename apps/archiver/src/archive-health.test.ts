@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { archiveHealth } from './archive-health.ts';
-import type { LaneArchiveView } from './lane-archive-view.ts';
+import { archiveHealth as healthOf } from './archive-health.ts';
+import type { LaneArchiveView, LaneOpening } from './lane-archive-view.ts';
 
 const view = (partition: number, more: Partial<LaneArchiveView> = {}): LaneArchiveView => ({
   topic: 'service-events',
@@ -13,8 +13,12 @@ const view = (partition: number, more: Partial<LaneArchiveView> = {}): LaneArchi
   waitingMs: 0,
   attempt: undefined,
   problem: undefined,
+  failedStep: undefined,
   ...more,
 });
+
+const archiveHealth = (views: readonly LaneArchiveView[], openings: readonly LaneOpening[] = []) =>
+  healthOf(views, openings, { kafka: 'Kafka at k:1', lake: 'S3 at http://s:2' });
 
 describe('the health of the lake', () => {
   it('is ok while objects wait their turn', () => {
@@ -33,7 +37,7 @@ describe('the health of the lake', () => {
     expect(archiveHealth([view(2, { attempt: attempt(9_000) })]).state).toBe('ok');
     const { state, sentence } = archiveHealth([view(2, { attempt: attempt(12_500) })]);
     expect(state).toBe('degraded');
-    expect(sentence).toContain('partition 2 can not be written to the lake now');
+    expect(sentence).toContain('partition 2 can not be written to the lake (S3 at http://s:2) now');
     expect(sentence).toContain('to write to the store has had no answer for 12 s');
     expect(archiveHealth([view(2, { attempt: { step: 'build the file', forMs: 30_000 } })]).state).toBe('ok');
   });
@@ -50,5 +54,15 @@ describe('the health of the lake', () => {
     expect(state).toBe('degraded');
     expect(sentence).toContain('partition 2');
     expect(sentence).toContain('75 s');
+  });
+
+  it('does not blame the lake while it is Kafka that does not answer', () => {
+    const problem = 'Local: Timed out';
+    const blamed = (step: 'look up the topic' | 'write to the store') => archiveHealth([view(6, { problem, failedStep: step })]).sentence;
+    const rest = '; Kafka keeps its records until they are in the lake: Local: Timed out';
+    expect(blamed('look up the topic')).toBe(`service-events, partition 6 waits for Kafka at k:1${rest}`);
+    expect(blamed('write to the store')).toBe(`service-events, partition 6 can not be written to the lake (S3 at http://s:2) now${rest}`);
+    const { sentence } = archiveHealth([view(6, { attempt: { step: 'look up the topic', forMs: 12_000 } })]);
+    expect(sentence).toMatch(/^service-events, partition 6 waits for Kafka at k:1; .*: to look up the topic has had no answer for 12 s$/);
   });
 });

@@ -19,6 +19,7 @@ const VIEW: LaneArchiveView = {
   waitingMs: 0,
   attempt: undefined,
   problem: undefined,
+  failedStep: undefined,
 };
 
 function logged(...events: ArchiveEvent[]): { readonly level: string; readonly msg: string }[] {

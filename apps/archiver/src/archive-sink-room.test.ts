@@ -92,7 +92,7 @@ describe('the room in the spool', () => {
         'the disk of /data/spool (ARCHIVER_DATA_DIR) has 10 MiB free, and 64 MiB are needed',
       ),
     );
-    expect(archiveHealth(w.sink.views())).toMatchObject({
+    expect(archiveHealth(w.sink.views(), [], { kafka: 'Kafka', lake: 'S3' })).toMatchObject({
       state: 'degraded',
       sentence: expect.stringContaining('the disk of /data/spool'),
     });

@@ -49,3 +49,9 @@ test('a window that is no window is wrong use', async () => {
   ])
     expect(await runLake(['query', 'SELECT 1', ...window], own)).toMatchObject({ code: 2, out: '' });
 });
+
+test('a query without a row says what is in Kafka only as yet: who has just posted must not think that it is lost', async () => {
+  const { code, out, errors } = await runLake(['query', 'SELECT message FROM events'], own);
+  expect([code, out]).toEqual([0, expect.stringContaining('(0 rows)')]);
+  expect(errors).toMatch(/What has just arrived is in Kafka only, until [^\n]+ npx tailrace lake audit says how far [^\n]+\n$/);
+});

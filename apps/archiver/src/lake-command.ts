@@ -185,12 +185,16 @@ async function auditOf(ledger: Ledger, kafka: KafkaConfig | 'not wanted' | undef
   );
 }
 
+/** Who has just posted and finds nothing must not think that it is lost. */
+const NOT_YET = `What has just arrived is in Kafka only, until the archiver closes its object: after 60 s without a record or 10 min of records, under npm start after 2 s or 10 s. ${TAILRACE} lake audit says how far the lake is behind Kafka.`;
+
 async function query(sql: string, { from, to, json }: QueryFlags, terminal: Terminal): Promise<void> {
   const config = readLakeConfig();
   if (from !== undefined && to !== undefined && from >= to) throw new QueryFault('The window is empty: --from must be earlier than --to.');
   const window: TimeWindow = { fromMs: from, toMs: to };
   const result = await withStore(config.s3, (store) => queryLake(store, lakeLayout(config.s3), sql, window, terminal.note));
   terminal.out(json === true ? `${JSON.stringify(result)}\n` : `${tableLines(result).join('\n')}\n`);
+  if (result.rows.length === 0) terminal.note(`${NOT_YET}\n`);
 }
 
 async function withStore<T>(s3: S3Config, work: (store: S3Store) => Promise<T>): Promise<T> {

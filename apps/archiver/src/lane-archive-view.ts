@@ -11,8 +11,9 @@ export interface LaneArchiveView extends ChainId {
   readonly waitingMs: number;
   /** The step that is under way, and for how long its present attempt has been; undefined where none is. */
   readonly attempt: { readonly step: Step; readonly forMs: number } | undefined;
-  /** Why the store step does not get on, while it does not. */
+  /** Why the store step does not get on, while it does not, and which part of it failed last. */
   readonly problem: string | undefined;
+  readonly failedStep: Step | undefined;
 }
 
 /** A partition that can take in nothing yet. */

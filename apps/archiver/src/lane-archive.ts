@@ -1,6 +1,6 @@
 import { type Batch, type Outcome, STORED } from '@tailrace/kafka-kit';
 import type { ChainId, OffsetRange, RowFile } from '@tailrace/lake';
-import type { ArchiveEvent } from './archive-events.ts';
+import type { ArchiveEvent, Step } from './archive-events.ts';
 import type { ArchivePorts } from './archive-ports.ts';
 import { recordsFrom } from './batch-records.ts';
 import { Abandoned, OutOfOrder } from './faults.ts';
@@ -43,6 +43,7 @@ export class LaneArchive implements RoomUser {
   #closeWanted = false;
   #toldAnew = false;
   #problem: string | undefined;
+  #failedStep: Step | undefined;
 
   constructor(ports: ArchivePorts, limits: RotationLimits, chain: ChainId, end: number) {
     this.chain = chain;
@@ -58,8 +59,8 @@ export class LaneArchive implements RoomUser {
     this.#ports = {
       ...ports,
       observe: (event) => {
-        if (event.kind === 'step-failed') this.#problem = firstLine(event.cause);
-        else if (PROGRESS.has(event.kind)) this.#problem = undefined;
+        if (event.kind === 'step-failed') this.#failed(event.step, firstLine(event.cause));
+        else if (PROGRESS.has(event.kind)) this.#failed(undefined, undefined);
         ports.observe(event);
       },
     };
@@ -79,7 +80,13 @@ export class LaneArchive implements RoomUser {
       attempt: attempt && { step: attempt.step, forMs: nowMs - attempt.sinceMs },
       waitingMs: waiting[0] === undefined ? 0 : nowMs - waiting[0].closedMs,
       problem: this.#problem,
+      failedStep: this.#failedStep,
     };
+  }
+
+  #failed(step: Step | undefined, problem: string | undefined): void {
+    this.#failedStep = step;
+    this.#problem = problem;
   }
 
   /** Whether it has ended: nothing is taken in or written any more. */

@@ -1,5 +1,5 @@
 import { streams, topicsFor } from '@tailrace/events';
-import { ContractError, checkTopics, Pace, runtimeHealth, runtimeLog, runtimeMetrics, untilReached } from '@tailrace/kafka-kit';
+import { ContractError, checkTopics, Pace, placed, runtimeHealth, runtimeLog, runtimeMetrics, untilReached } from '@tailrace/kafka-kit';
 import { Database, lakeLayout, PutIfAbsentIgnored, provePutIfAbsent, S3Store, STREAM } from '@tailrace/lake';
 import { runService } from '@tailrace/service';
 import type { ArchiveEvent } from './archive-events.ts';
@@ -16,6 +16,10 @@ await runService({
   config: readArchiverConfig,
   async start(service, config) {
     const { start, log, health, metrics, name, fail } = service;
+    const servers = {
+      kafka: { name: 'Kafka', at: config.kafka.bootstrapServers },
+      s3: { name: 'S3', at: config.s3.endpoint ?? `s3://${config.s3.bucket}` },
+    };
     const spool = await start(
       'spool',
       () => Spool.open(config.dataFolder),
@@ -33,13 +37,13 @@ await runService({
     );
     await untilReached(
       service,
-      'S3',
+      servers.s3,
       () => provePutIfAbsent(store, lakeLayout(config.s3)),
       (fault) => fault instanceof PutIfAbsentIgnored,
     );
     const used = topicsFor(config.service.topicProfile).filter((topic) => streams[STREAM]?.includes(topic.name));
     const check = () => checkTopics({ ...config.kafka, clientId: name }, used, config.service.contract, (sentence) => log.warn(sentence));
-    await untilReached(service, 'Kafka', check, (fault) => fault instanceof ContractError);
+    await untilReached(service, servers.kafka, check, (fault) => fault instanceof ContractError);
 
     const figures = runtimeMetrics(metrics);
     const pace = new Pace(MAX_POLL_INTERVAL_MS, log);
@@ -74,7 +78,7 @@ await runService({
     let archiver: Awaited<ReturnType<typeof open>> | undefined;
     archiver = await start(
       'consumer',
-      () => untilReached(service, 'Kafka', open),
+      () => untilReached(service, servers.kafka, open),
       async ({ runtime, close }, limitMs) => {
         await runtime.stop(limitMs);
         close();
@@ -82,9 +86,9 @@ await runService({
     );
     const { runtime, sink } = archiver;
     figures.watch(GROUP.name, runtime, pace);
-    health.set('consumer', () => runtimeHealth(runtime));
+    health.set('consumer', () => runtimeHealth(runtime, { kafka: placed(servers.kafka), sink: placed(servers.s3) }));
     health.set('pace', () => pace.health());
-    health.set('lake', () => archiveHealth(sink.views(), sink.openings()));
+    health.set('lake', () => archiveHealth(sink.views(), sink.openings(), { kafka: placed(servers.kafka), lake: placed(servers.s3) }));
     health.set('losses', () => losses.check());
     runtime.finished.catch((fault: unknown) => fail(fault instanceof Error ? fault : new Error(String(fault))));
   },

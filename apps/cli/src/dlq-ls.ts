@@ -33,6 +33,8 @@ interface DlqReport extends DlqTopic {
   readonly expired: number;
   /** Dead letters that the filter leaves out. */
   readonly leftOut: number;
+  /** Their reasons, the most frequent first: what a filter by a reason could have named. */
+  readonly leftOutReasons: Readonly<Record<string, number>>;
   /** Records that somebody else put there. */
   readonly foreign: number;
   /** The largest first. */
@@ -47,6 +49,7 @@ export type Unsendable = { readonly records: number; readonly where: string } | 
 /** Reasons and services are told apart up to so many: a service's name may be made up anew for each event. */
 const MAX_HEAPS = 1000;
 const MAX_LINES = 40;
+const MAX_REASONS = 10;
 
 /** Shows how many dead letters there are, of what, how far back, and how many are lost already. Exit code 1 when there are any. */
 export async function lsCommand(
@@ -73,12 +76,17 @@ async function look(admin: DlqAdmin, read: ReadRanges, topic: DlqTopic, filter: 
   const heaps = new Heaps();
   let foreign = 0;
   let leftOut = 0;
+  const reasons = new Map<string, number>();
   for await (const records of read(extents.map((each) => ({ ...each, topic: topic.topic, from: each.logStart, to: each.logEnd })))) {
     for (const record of records) {
       const letter = readDeadLetter(record);
       if (letter === undefined) foreign += 1;
       else if (isMeant(letter, record, filter)) heaps.add(letter, record);
-      else leftOut += 1;
+      else {
+        leftOut += 1;
+        // Whoever may write to the topic may make up reasons.
+        if (reasons.has(letter.reason) || reasons.size < MAX_HEAPS) reasons.set(letter.reason, (reasons.get(letter.reason) ?? 0) + 1);
+      }
     }
   }
   return {
@@ -86,6 +94,7 @@ async function look(admin: DlqAdmin, read: ReadRanges, topic: DlqTopic, filter: 
     ...heaps.totals(),
     expired: extents.reduce((sum, { logStart }) => sum + logStart, 0),
     leftOut,
+    leftOutReasons: Object.fromEntries([...reasons].sort(([, a], [, b]) => b - a)),
     foreign,
     heaps: heaps.largestFirst(),
     others: heaps.others,
@@ -158,8 +167,7 @@ function reportLines(report: DlqReport): string[] {
   const lost = expired === 0 ? '' : `; ${counted(expired)} lost already: the topic keeps no more than its retention`;
   const strangers = foreign === 0 ? [] : [`  ${foreign} ${foreign === 1 ? 'record is' : 'records are'} none: somebody else wrote there`];
   // A slip in a filter must not read as if all were well.
-  if (deadLetters === 0)
-    return [`${topic}: ${leftOut === 0 ? 'no dead letters' : `none of ${counted(leftOut)} is meant`}${lost}`, ...strangers];
+  if (deadLetters === 0) return [`${topic}: ${leftOut === 0 ? 'no dead letters' : noneMatches(report)}${lost}`, ...strangers];
   const shown = heaps.slice(0, MAX_LINES);
   const rest = heaps.slice(MAX_LINES).reduce((sum, { records }) => sum + records, 0) + others;
   return [
@@ -177,6 +185,13 @@ function reportLines(report: DlqReport): string[] {
     ...(rest === 0 ? [] : [`  and ${counted(rest)} of other reasons and services: narrow it with --reason or --source`]),
     ...strangers,
   ];
+}
+
+function noneMatches({ leftOut, leftOutReasons }: DlqReport): string {
+  const reasons = Object.entries(leftOutReasons);
+  const named = reasons.slice(0, MAX_REASONS).map(([reason, records]) => `${printable(reason)}: ${records}`);
+  const more = reasons.length > MAX_REASONS ? ' and others' : '';
+  return `none of ${counted(leftOut)} matches (the reasons that there are: ${named.join(', ')}${more})`;
 }
 
 function columns(rows: readonly (readonly string[])[]): string[] {

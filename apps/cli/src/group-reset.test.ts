@@ -208,6 +208,7 @@ it.each<[Partial<ResetOptions>, RegExp]>([
   [{ group: 'archiver' }, /position of archiver is its chain in the lake/],
   [{ yes: false }, /without a terminal it can not: say --yes, or --dry-run/],
   [{ yes: false, json: true }, /with --json it can not/],
+  [{ group: 'unknown', yes: false }, /no group unknown that reads service-events: name one of indexer, archiver/],
   [{ group: 'unknown' }, /no group unknown that reads service-events: name one of indexer, archiver/],
   [{ topic: 'nowhere' }, /There is no topic nowhere/],
   [{ topic: '__consumer_offsets' }, /Group indexer does not read __consumer_offsets: it is one of Kafka’s own topics/],

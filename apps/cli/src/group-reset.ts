@@ -92,13 +92,14 @@ export async function resetCommand(ports: ResetPorts, options: ResetOptions, out
     throw new ConfigError([
       `The position of ${group} is its chain in the lake, and not its commit in Kafka: a reset would change nothing. ${TAILRACE} lake audit shows where the chain ends.`,
     ]);
+  // Asked before any offset: of a topic that is made anew meanwhile the position then names the old life, and the group halts.
+  const standing = await standingOf(ports, options);
+  // Before anything is asked for that would not help: a wrong name is told first.
+  const positions = await affected(ports.admin, options, target.kind === 'offset', standing);
   if (!dryRun && !yes && (ports.confirm === undefined || options.json))
     throw new ConfigError([
       `${TAILRACE} group reset asks before it writes, and ${options.json ? 'with --json' : 'without a terminal'} it can not: say --yes, or --dry-run to see what it would do.`,
     ]);
-  // Asked before any offset: of a topic that is made anew meanwhile the position then names the old life, and the group halts.
-  const standing = await standingOf(ports, options);
-  const positions = await affected(ports.admin, options, target.kind === 'offset', standing);
   const topics = [...new Set(positions.map(({ topic }) => topic))];
   const at = target.kind === 'time' ? await ports.admin.offsetsAt(topics, target.epochMs) : [];
   const steps = planReset(positions, target, declared?.start ?? 'earliest', at);

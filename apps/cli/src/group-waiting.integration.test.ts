@@ -75,7 +75,7 @@ it('a partition that its dead-letter budget halted is seen to stand still, with 
         publisher,
         topic: () => dlq,
         unsendable: () => Promise.reject(new Error('nothing is refused')),
-        budget: { keyOf: ({ reason }) => reason, wayOut: 'put it right' },
+        budget: { keyOf: ({ reason }) => reason, wayOut: 'put it right', look: () => 'nothing' },
       },
     },
   );

@@ -14,9 +14,17 @@ export interface LagPorts {
   readonly wait: (ms: number) => Promise<void>;
 }
 
-/** What is wrong with a partition of which records wait. Dead letters: of the offsets right before the commit, by reason. */
+/**
+ * What is wrong with a partition of which records wait. Dead letters: of the last 1000 offsets before the commit, by reason;
+ * `latestDead`: how many are among the last 100, since one that is halted for its dead letters stands right behind them.
+ */
 export type Trouble =
-  | { readonly kind: 'stands-still'; readonly watchedMs: number; readonly deadLetters: Readonly<Record<string, number>> }
+  | {
+      readonly kind: 'stands-still';
+      readonly watchedMs: number;
+      readonly deadLetters: Readonly<Record<string, number>>;
+      readonly latestDead: number;
+    }
   | { readonly kind: 'late'; readonly allowedMs: number };
 
 /** `gap`: what the committed position can not be read for, by the offsets alone. */
@@ -34,6 +42,13 @@ const SUSPECT_MS = 30_000;
 const WATCH_MS = 10_000;
 /** So many of the latest dead letters of a partition are looked at. */
 const MAX_LETTERS = BUDGET_RULE.windowRecords;
+/** So many offsets count as right before the commit. */
+export const LATEST_OFFSETS = BUDGET_RULE.minRecords;
+
+interface Letters {
+  readonly byReason: Map<string, number>;
+  latest: number;
+}
 
 /**
  * Adds to each partition since when its oldest record waits. Where a commit is the group's position and that is longer than it takes a consumer
@@ -59,12 +74,17 @@ export async function withWaiting(
   const declared = groups.find(({ name }) => name === group);
   // What is in the lake is committed when an object is closed: a commit that stands for minutes says nothing.
   const standing = declared?.position === 'lake' ? new Set<string>() : await standingStill(ports, group, topics, timed);
-  const letters = standing.size === 0 ? new Map<string, ReadonlyMap<string, number>>() : await lettersBefore(ports, group, timed, standing);
+  const letters = standing.size === 0 ? new Map<string, Letters>() : await lettersBefore(ports, group, timed, standing);
   const allowedMs = declared?.allowedDelayMs ?? Number.POSITIVE_INFINITY;
   return timed.map((each): GroupPartition => {
     const key = partitionKey(each);
-    if (standing.has(key))
-      return { ...each, trouble: { kind: 'stands-still', watchedMs: WATCH_MS, deadLetters: Object.fromEntries(letters.get(key) ?? []) } };
+    if (standing.has(key)) {
+      const { byReason = [], latest = 0 } = letters.get(key) ?? {};
+      return {
+        ...each,
+        trouble: { kind: 'stands-still', watchedMs: WATCH_MS, deadLetters: Object.fromEntries(byReason), latestDead: latest },
+      };
+    }
     if (each.gap === undefined && (each.waitingMs ?? 0) > allowedMs) return { ...each, trouble: { kind: 'late', allowedMs } };
     return each;
   });
@@ -90,8 +110,8 @@ async function lettersBefore(
   group: string,
   partitions: readonly GroupPartition[],
   wanted: ReadonlySet<string>,
-): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
-  const found = new Map<string, Map<string, number>>();
+): Promise<ReadonlyMap<string, Letters>> {
+  const found = new Map<string, Letters>();
   if (!groups.some(({ name, sideTopics }) => name === group && sideTopics.some((kind) => kind === 'dlq'))) return found;
   const commits = new Map(
     partitions.flatMap((each) => (wanted.has(partitionKey(each)) ? [[partitionKey(each), each.committed ?? 0]] : [])),
@@ -113,8 +133,10 @@ async function lettersBefore(
       // After a crash a dead letter may be there twice.
       if (committed === undefined || offset >= committed || offset < committed - MAX_LETTERS || seen.has(`${key}/${offset}`)) continue;
       seen.add(`${key}/${offset}`);
-      const reasons = found.get(key) ?? new Map<string, number>();
-      found.set(key, reasons.set(letter.reason, (reasons.get(letter.reason) ?? 0) + 1));
+      const letters = found.get(key) ?? { byReason: new Map<string, number>(), latest: 0 };
+      found.set(key, letters);
+      letters.byReason.set(letter.reason, (letters.byReason.get(letter.reason) ?? 0) + 1);
+      if (offset >= committed - LATEST_OFFSETS) letters.latest += 1;
     }
   }
   return found;

@@ -122,7 +122,7 @@ function deadLetter(offset: number, reason: string): RawRecord {
 
 it('a partition whose commit does not move while records wait stands still: a finding, with its dead letters and where its reason is said', async () => {
   const letters = [
-    ...Array.from({ length: 120 }, (_, i) => deadLetter(4800 + i, 'not-json')),
+    ...Array.from({ length: 120 }, (_, i) => deadLetter(4870 + i, 'not-json')),
     ...['a', 'b', 'c', 'd\u001b[2J'].map((reason, i) => deadLetter(4990 + i, reason)),
     deadLetter(4999, 'refused'),
   ];
@@ -146,6 +146,16 @@ it('a partition whose commit does not move while records wait stands still: a fi
   ]);
   expect([code, waits]).toEqual([1, [10_000]]);
   expect(json).toMatchObject({ groups: [{ waitingMs: 40_000, members: 1, partitions: [{ oldest: '2026-01-31T11:59:20.000Z' }, {}, {}] }] });
+});
+
+it('dead letters of long before are not told as the reason why a partition stands still', async () => {
+  const letters = [...Array.from({ length: 120 }, (_, i) => deadLetter(4300 + i, 'not-json')), deadLetter(4950, 'refused')];
+  const { ports } = behind([{ waitingMs: 40_000, settles: 0 }], letters);
+  expect((await shown('indexer', ports)).slice(2)).toEqual([
+    '    stands still: nothing was committed for 10 s. It does not look like a halt for dead letters: earlier, of the 1000 offsets before it 121 became dead letters (not-json: 120, refused: 1), which npx tailrace dlq ls --source service-events/0 shows, but of the last 100 only 1.',
+    '  Why a partition stands still is in /readyz of its service and in the log: a server that it waits for, or a halt with what ends it.',
+  ]);
+  expect(code).toBe(1);
 });
 
 it('a partition without a commit that a running group does not settle stands still too, and one of a group that nobody ever ran does not', async () => {

@@ -14,7 +14,7 @@ import {
   TAILRACE,
 } from '@tailrace/kafka-kit';
 import { ConfigError, printable } from '@tailrace/service';
-import { type GroupPartition, type LagPorts, withWaiting } from './group-waiting.ts';
+import { type GroupPartition, LATEST_OFFSETS, type LagPorts, type Trouble, withWaiting } from './group-waiting.ts';
 import { EXIT, type Output } from './output.ts';
 
 interface GroupLag {
@@ -133,9 +133,16 @@ function troubleLines(group: string, { topic, partition, trouble }: GroupPartiti
   const named = reasons.slice(0, MAX_REASONS).map(([reason, letters]) => `${printable(reason)}: ${letters}`);
   const rest = reasons.slice(MAX_REASONS).reduce((sum, [, letters]) => sum + letters, 0);
   const more = rest === 0 ? '' : `, and others: ${rest}`;
+  const became = `of the ${BUDGET_RULE.windowRecords} offsets before it ${dead} became dead letters (${named.join(', ')}${more}), which ${TAILRACE} dlq ls --source ${topic}/${partition} shows`;
+  if (stopsForDead(trouble)) return [`${still}; ${became}.`];
   return [
-    `${still}; of the ${BUDGET_RULE.windowRecords} offsets before it ${dead} became dead letters (${named.join(', ')}${more}), which ${TAILRACE} dlq ls --source ${topic}/${partition} shows.`,
+    `${still}. It does not look like a halt for dead letters: earlier, ${became}, but of the last ${LATEST_OFFSETS} only ${trouble.latestDead}.`,
   ];
+}
+
+/** A halt comes when most of the latest records are dead; a few, or older ones, have nothing to do with it. */
+function stopsForDead(trouble: Trouble | undefined): boolean {
+  return trouble?.kind === 'stands-still' && trouble.latestDead > LATEST_OFFSETS / 2;
 }
 
 /** Once for all partitions: why each of them stands is known to its service alone. */
@@ -143,7 +150,7 @@ function standstillLines(group: string, members: number | undefined, partitions:
   if (members === undefined) return [];
   if (members === 0)
     return [`  Kafka counts no running member of group ${group}: start its service, or see why the one that is there does not answer.`];
-  const dead = partitions.some(({ trouble }) => trouble?.kind === 'stands-still' && Object.keys(trouble.deadLetters).length > 0);
+  const dead = partitions.some(({ trouble }) => stopsForDead(trouble));
   const stopped = dead
     ? ' One that stopped for its dead letters goes on when what makes them is put right and the service is started again.'
     : '';

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -139,6 +139,24 @@ describe('servers that are gone', () => {
     expect(told).toBe(
       `${sentence} in ${file}; ECONNREFUSED): if that pipeline has ended, start one with: npm start -- --endpoints ${file}.\n`,
     );
+  });
+
+  it('a pipeline whose start still runs is not said to have ended', async () => {
+    const file = join(folder, 'endpoints.json');
+    const stat = readFileSync('/proc/self/stat', 'utf8');
+    const started = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+    const write = (owner: object) =>
+      writeFileSync(
+        file,
+        JSON.stringify({ owner, environment: { KAFKA_BOOTSTRAP_SERVERS: '127.0.0.1:1', TAILRACE_TOPIC_PROFILE: 'local' } }),
+      );
+    write({ pid: process.pid, started });
+    expect(await main(['--endpoints', file, 'group', 'lag'])).toBe(1);
+    expect(told).toContain(`the npm start that wrote the file still runs (process ${process.pid}), so this server has ended or is started`);
+    told = '';
+    write({ pid: process.pid, started: '1' });
+    expect(await main(['--endpoints', file, 'group', 'lag'])).toBe(1);
+    expect(told).toContain('if that pipeline has ended, start one with');
   });
 
   it('an address of the environment is named as such', async () => {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Environment } from './config.ts';
+import { runningStarter } from './starter.ts';
 
 /** Where an address came from: an endpoints file, or the environment when there is none. */
 export type AddressSource = string | undefined;
@@ -22,6 +23,9 @@ function wayOut(fault: string, address: string, file: AddressSource): string {
       ? 'one of them may be silent, and the others take over from it: try again, and see whether all of them run'
       : 'it may be busy, or hang: try again, and see whether it runs';
   }
+  const starter = file === undefined ? undefined : runningStarter(file);
+  if (starter !== undefined)
+    return `the npm start that wrote the file still runs (process ${starter}), so this server has ended or is started again: try again in a few seconds, and see what npm start says`;
   return file === undefined
     ? 'check that it runs and that the address is right, or name an endpoints file with --endpoints'
     : `if that pipeline has ended, start one with: npm start -- --endpoints ${file}`;

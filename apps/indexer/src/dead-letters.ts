@@ -6,6 +6,7 @@ import {
   type DeadLetterPort,
   type KafkaSettings,
   type Publisher,
+  TAILRACE,
 } from '@tailrace/kafka-kit';
 import type { S3Config } from '@tailrace/service';
 
@@ -15,6 +16,9 @@ const MAX_IN_FLIGHT_BYTES = 32 * 1024 * 1024;
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 /** The topic was there at the start: one that is missing was deleted, and is told soon. A try that was wrong is followed by another. */
 const TOPIC_PROPAGATION_MS = 5000;
+
+const WAY_OUT =
+  'if the records are bad indeed, restart it with INDEX_DEAD_LETTER_HALT=0 in its environment (npm start gives it to the indexer: INDEX_DEAD_LETTER_HALT=0 npm start -- --data DIR)';
 
 /** Dead letters of one group, and the connection that they go through. */
 export interface DeadLetterDesk {
@@ -56,13 +60,18 @@ function deskOf(publisher: Publisher, group: string, s3: S3Config, halt: boolean
       publisher,
       topic: (source) => deadLetterTopic(source, group),
       unsendable: bucket.keep,
-      budget: halt ? { keyOf: senderOf, wayOut: 'if the records are bad indeed, restart it with INDEX_DEAD_LETTER_HALT=0' } : undefined,
+      budget: halt ? { keyOf: senderOf, wayOut: WAY_OUT, look: lookAt } : undefined,
     },
     async close(timeoutMs) {
       await publisher.close(timeoutMs);
       await bucket.close();
     },
   };
+}
+
+/** From the lake, which has every record a little later. Qualified, since OFFSET is a word of SQL, and quotes would end the shell's. */
+export function lookAt({ origin: { topic, partition, offset } }: Pick<DeadLetter, 'origin'>): string {
+  return `${TAILRACE} lake query "SELECT * FROM events e WHERE e.topic = '${topic}' AND e.partition = ${partition} AND e.offset = ${offset}"`;
 }
 
 /** Whose trouble a dead letter is: one bad service must not stop the others. */

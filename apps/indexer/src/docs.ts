@@ -68,7 +68,7 @@ One bad service must not stop the others, and a fault of the indexer’s own mus
 - at least ${BUDGET_RULE.minKeys} of these keys have dead records, and
 - the dead records, of each key no more than ${BUDGET_RULE.recordsPerKey}, are ${BUDGET_RULE.minRecords} or more and outnumber all records that went well.
 
-\`/readyz\`, the log and \`tailrace_consumer_halted\` say so, with the largest keys and their counts. Nothing of it is passed over. Put the fault right and restart the indexer: it reads on from there. If the records are bad indeed, restart it with \`INDEX_DEAD_LETTER_HALT=0\`.
+\`/readyz\`, the log and \`tailrace_consumer_halted\` say so, with the largest keys and their counts, and with one of the records and the command that shows it. Nothing of it is passed over. Put the fault right and restart the indexer: it reads on from there. If the records are bad indeed, restart it with \`INDEX_DEAD_LETTER_HALT=0\` in its environment. \`npm start\` gives its own environment to the indexer: end it, and start it with \`INDEX_DEAD_LETTER_HALT=0 npm start -- --data DIR\` on the same folder. Without \`--data\` the next start begins with no records at all.
 
 ## The index
 

@@ -8,6 +8,7 @@ import {
   createNativeConsumer,
   DEFAULT_BACKOFF,
   Pace,
+  placed,
   positionsLog,
   registerMetrics,
   runtimeHealth,
@@ -46,13 +47,17 @@ await runService({
     const { start, log, health, metrics, signal, name, fail } = service;
     const kafka = { ...config.kafka, clientId: name };
     const topics = streams[STREAM] ?? [];
+    const servers = {
+      kafka: { name: 'Kafka', at: kafka.bootstrapServers },
+      opensearch: { name: 'OpenSearch', at: config.opensearch.url },
+    };
     const client = await start(
       'opensearch',
       () => new SearchClient(config.opensearch),
       (open) => open.close(),
     );
     const indices = new DailyIndices(client, { name: STREAM, shards: config.shards, replicas: config.replicas });
-    await untilReached(service, 'OpenSearch', () => indices.putTemplate(signal));
+    await untilReached(service, servers.opensearch, () => indices.putTemplate(signal));
     health.set('index', () => indexHealth(indices));
     const watch = { indexName: STREAM, retentionDays: config.retentionDays, everyMs: INDEX_LOOK_MS, nowMs: Date.now };
     await start(
@@ -63,12 +68,12 @@ await runService({
     const names = [...topics.flatMap((topic) => [topic, deadLetterTopic(topic, GROUP.name)]), POSITIONS_TOPIC];
     const used = topicsFor(config.service.topicProfile).filter((topic) => names.includes(topic.name));
     const check = () => checkTopics(kafka, used, config.service.contract, (sentence) => log.warn(sentence));
-    await untilReached(service, 'Kafka', check, (fault) => fault instanceof ContractError);
+    await untilReached(service, servers.kafka, check, (fault) => fault instanceof ContractError);
 
     const deadLetters = await start(
       'dead letters',
       () =>
-        untilReached(service, 'Kafka', () =>
+        untilReached(service, servers.kafka, () =>
           connectDeadLetters(kafka, { group: GROUP.name, s3: config.s3, halt: config.haltOnDeadLetters, log: kafkaLog(log), signal }),
         ),
       (open, limitMs) => open.close(limitMs),
@@ -76,7 +81,7 @@ await runService({
     const positions = await start(
       'positions',
       () =>
-        untilReached(service, 'Kafka', () =>
+        untilReached(service, servers.kafka, () =>
           connectPublisher(kafka, { producers: 1, maxInFlightBytes: MIB, log: kafkaLog(log), signal, producer: POSITIONS_PRODUCER }),
         ),
       (open, limitMs) => open.close(limitMs),
@@ -129,13 +134,13 @@ await runService({
     };
     const runtime = await start(
       'consumer',
-      () => untilReached(service, 'Kafka', open),
+      () => untilReached(service, servers.kafka, open),
       async (running, limitMs) => {
         await running.stop(limitMs);
       },
     );
     figures.watch(GROUP.name, runtime, pace);
-    health.set('consumer', () => runtimeHealth(runtime));
+    health.set('consumer', () => runtimeHealth(runtime, { kafka: placed(servers.kafka), sink: placed(servers.opensearch) }));
     health.set('pace', () => pace.health());
     runtime.finished.catch((fault: unknown) => fail(fault instanceof Error ? fault : new Error(String(fault))));
   },

@@ -11,7 +11,7 @@ function linkWith(steps: Partial<LinkSteps>) {
   const log = createLogger({ name: 'test', level: 'silent' });
   const link = new KafkaLink(
     { connect: async () => publisher, checkTopics: async () => undefined, ...steps },
-    { maxInFlightBytes: 1000, log },
+    { at: 'k:1', maxInFlightBytes: 1000, log },
   );
   return { link, publisher, stop: new AbortController() };
 }
@@ -49,8 +49,8 @@ test('an outage while connecting or while checking the topics is tried again, wi
   await link.open(stop.signal);
   expect([connects, checks]).toEqual([2, 2]);
   expect(told).toEqual([
-    'kafka_unavailable: Kafka was not reached yet: no broker',
-    'kafka_unavailable: Kafka was not reached yet: broker went away',
+    'kafka_unavailable: Kafka at k:1 was not reached yet: no broker',
+    'kafka_unavailable: Kafka at k:1 was not reached yet: broker went away',
   ]);
   expect(link.closedBecause()).toBeUndefined();
 });
@@ -82,7 +82,7 @@ test.each(['connect', 'checkTopics'] as const)('a stop ends the step %s of the f
   await reached;
   stop.abort();
   await Promise.all([opening, link.close(0)]);
-  expect(link.check().sentence).toBe('Kafka was not reached yet.');
+  expect(link.check().sentence).toBe('Kafka at k:1 was not reached yet.');
 });
 
 test('a stop ends the waiting, and closing waits for the attempt that is under way and closes what it gave', async () => {

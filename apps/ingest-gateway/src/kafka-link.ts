@@ -22,12 +22,15 @@ export class KafkaLink {
   readonly maxInFlightBytes: number;
   readonly #steps: LinkSteps;
   readonly #log: Logger;
+  readonly #kafka: string;
   #state: State = { kind: 'opening', publisher: undefined, lastFault: undefined };
   #opening: Promise<void> = Promise.resolve();
 
-  constructor(steps: LinkSteps, options: { readonly maxInFlightBytes: number; readonly log: Logger }) {
+  /** `at`: the brokers' addresses, for those who read why nothing is taken. */
+  constructor(steps: LinkSteps, options: { readonly at: string; readonly maxInFlightBytes: number; readonly log: Logger }) {
     this.#steps = steps;
     this.#log = options.log;
+    this.#kafka = `Kafka at ${options.at}`;
     this.maxInFlightBytes = options.maxInFlightBytes;
   }
 
@@ -53,7 +56,7 @@ export class KafkaLink {
         // An outage: it is told here and in the readiness check, and tried again.
         lastFault = fault instanceof Error ? fault.message : String(fault);
         this.#state = { kind: 'opening', publisher: this.#state.publisher, lastFault };
-        this.#log.warn({ attempt }, `Kafka can not be reached yet: ${lastFault}`);
+        this.#log.warn({ attempt }, `${this.#kafka} can not be reached yet: ${lastFault}`);
         await sleep(backoffMs(DEFAULT_BACKOFF, attempt), undefined, { signal }).catch(() => undefined); // Woken by a stop.
       }
     }
@@ -70,11 +73,11 @@ export class KafkaLink {
   check(): Check {
     if (this.#state.kind === 'opening') {
       const { lastFault } = this.#state;
-      return { state: 'not-ready', sentence: `Kafka was not reached yet${lastFault === undefined ? '.' : `: ${lastFault}`}` };
+      return { state: 'not-ready', sentence: `${this.#kafka} was not reached yet${lastFault === undefined ? '.' : `: ${lastFault}`}` };
     }
     return this.#state.publisher.reachable
-      ? { state: 'ok', sentence: 'Kafka answers.' }
-      : { state: 'not-ready', sentence: 'Kafka does not answer; posts are refused with 503 until it does.' };
+      ? { state: 'ok', sentence: `${this.#kafka} answers.` }
+      : { state: 'not-ready', sentence: `${this.#kafka} does not answer; posts are refused with 503 until it does.` };
   }
 
   async publish(records: readonly OutgoingRecord[], options: { readonly deadlineMs: number }): Promise<readonly Published[]> {

@@ -25,7 +25,7 @@ await runService({
             connect: (stop) => connectPublisher(settings, { producers: PRODUCERS, maxInFlightBytes, log: kafkaLog(log), signal: stop }),
             checkTopics: () => checkTopics(settings, topics, config.service.contract, (sentence) => log.warn(sentence)),
           },
-          { maxInFlightBytes, log },
+          { at: config.kafka.bootstrapServers, maxInFlightBytes, log },
         ),
       (opened, limitMs) => opened.close(limitMs),
     );

@@ -21,7 +21,7 @@ test('a topic that is deleted under a running gateway is told with what to do, a
       connect: (signal) => connectPublisher(settings, { producers: 2, maxInFlightBytes, log: () => undefined, signal }),
       checkTopics: async () => undefined,
     },
-    { maxInFlightBytes, log },
+    { at: 'k:1', maxInFlightBytes, log },
   );
   await link.open(stop.signal);
   const watch = new PostWatch({ log, findCause: causeFinder(settings, topic, link), signal: stop.signal });

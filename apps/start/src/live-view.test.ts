@@ -79,6 +79,8 @@ describe('the live view', () => {
   it('tells of posts that were repeated', () => {
     const posted = { ...state.posted, repeatedPosts: 2, maybeTwice: 500 };
     expect(renderView({ ...state, posted }).join('\n')).toContain('2 posts were repeated; 500 events of them may be kept twice');
+    const one = { ...posted, repeatedPosts: 1, maybeTwice: 1 };
+    expect(renderView({ ...state, posted: one }).join('\n')).toContain('1 post was repeated; 1 event of it may be kept twice');
   });
 
   it('says that data stay where a folder was named for them', () => {

@@ -42,10 +42,7 @@ export function renderView(view: ViewState): string[] {
     }),
   ];
   if (posted.repeatedPosts > 0) {
-    lines.push(
-      '',
-      `  ${NUMBER.format(posted.repeatedPosts)} posts were repeated; ${NUMBER.format(posted.maybeTwice)} events of them may be kept twice`,
-    );
+    lines.push('', `  ${repeatedPosts(posted)}`);
   }
   return lines;
 }
@@ -158,4 +155,13 @@ function duration(seconds: number): string {
   const whole = Math.floor(seconds);
   const minutes = Math.floor(whole / 60);
   return minutes === 0 ? `${whole} s` : `${minutes} min ${whole % 60} s`;
+}
+
+/** Said where a post had no answer and was sent again. */
+export function repeatedPosts({
+  repeatedPosts: posts,
+  maybeTwice: events,
+}: Pick<ViewState['posted'], 'repeatedPosts' | 'maybeTwice'>): string {
+  const what = `${NUMBER.format(posts)} ${posts === 1 ? 'post was' : 'posts were'} repeated`;
+  return `${what}; ${NUMBER.format(events)} ${events === 1 ? 'event' : 'events'} of ${posts === 1 ? 'it' : 'them'} may be kept twice`;
 }

@@ -1,7 +1,16 @@
 import { Failure } from '@tailrace/stack';
 import { EndpointsFile } from './endpoints-file.ts';
 import type { GatewayCounts } from './gateway-counts.ts';
-import { renderEnd, renderLine, renderNewAddresses, renderRejections, renderView, Screen, type ViewState } from './live-view.ts';
+import {
+  renderEnd,
+  renderLine,
+  renderNewAddresses,
+  renderRejections,
+  renderView,
+  repeatedPosts,
+  Screen,
+  type ViewState,
+} from './live-view.ts';
 import { type OnceResult, waitForBacklog, waitForSinks } from './once.ts';
 import { ONCE_SAMPLES, type StartOptions } from './options.mjs';
 import { type Pipeline, SERVICE_NAMES, startPipeline } from './pipeline.ts';
@@ -125,7 +134,7 @@ class Run {
     const result = await waitForSinks(counts, before, this.#reader.counts, this.#signal);
     if (this.#signal.aborted) return EXIT.stopped;
     if (counts.maybeTwice > 0) {
-      this.#screen.print(`${counts.repeatedPosts} posts were repeated; ${counts.maybeTwice} events of them may be kept twice`);
+      this.#screen.print(repeatedPosts(counts));
     }
     this.#result = result;
     const arrived = result.accepted === result.indexed && result.accepted === result.archived;

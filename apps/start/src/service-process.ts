@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream, type WriteStream } from 'node:fs';
+import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { backoffMs, DEFAULT_BACKOFF } from '@tailrace/kafka-kit';
 import { readListening } from '@tailrace/service';
+import { Failure, fullDisk } from '@tailrace/stack';
 
 export interface ServiceProcessOptions {
   readonly name: 'ingest-gateway' | 'indexer' | 'archiver';
@@ -44,6 +46,8 @@ export class ServiceProcess {
     this.name = options.name;
     this.#options = options;
     this.#log = createWriteStream(options.logFile, { flags: 'a' });
+    // Most often the first that a full disk is noticed by. Unheard it would end this process and leave all others behind.
+    this.#log.once('error', (cause) => this.#broken(logFailure(options, cause)));
     this.broken = new Promise((_, reject) => {
       this.#broken = reject;
     });
@@ -119,7 +123,7 @@ export class ServiceProcess {
   }
 
   #line(line: string): void {
-    if (!this.#log.writableEnded) this.#log.write(`${line}\n`);
+    if (this.#log.writable) this.#log.write(`${line}\n`);
     const listening = readListening(line);
     if (listening === undefined) return;
     this.#urls.set(listening.server, listening.url);
@@ -142,4 +146,9 @@ export class ServiceProcess {
     this.#options.report(`${this.name} ended with ${how}; it is started again in ${waitMs} ms (log: ${this.#options.logFile})`);
     this.#timer = setTimeout(() => this.start(), waitMs);
   }
+}
+
+function logFailure({ name, logFile }: ServiceProcessOptions, cause: Error): Failure {
+  const why = fullDisk(dirname(logFile), cause) ?? `${cause.message}: name another folder`;
+  return new Failure(`The log of the ${name} can not be written, ${why}.`, { cause });
 }

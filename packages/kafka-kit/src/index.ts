@@ -53,7 +53,7 @@ export type { KeptPosition } from './recover/position-record.ts';
 export { type PositionsPort, positionsLog, type ReadPositions } from './recover/positions-log.ts';
 export { type LogRange, readRanges } from './recover/read-ranges.ts';
 export { decodeSideRecord, encodeSideRecord, type RecordParts, type SideRecord } from './recover/side-record.ts';
-export { untilReached, type WaitingRoom } from './recover/until-reached.ts';
+export { placed, untilReached, type WaitedFor, type WaitingRoom } from './recover/until-reached.ts';
 export type { KafkaSettings } from './settings.ts';
 export { type Clock, systemClock } from './time/clock.ts';
 export { isCalendarTime, isoTime } from './time/iso-time.ts';

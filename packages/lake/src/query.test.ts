@@ -78,6 +78,11 @@ describe('a query over the lake', () => {
     ]);
   });
 
+  it('takes a column that is a word of SQL without quotes behind an alias, as the sentences of services ask for a record', async () => {
+    const { rows } = await ask(`SELECT e.offset AS found FROM events e WHERE e.partition >= 0 AND e.offset = 1`);
+    expect(rows).toEqual([{ found: 1 }]);
+  });
+
   it('shows bytes as text where they are UTF-8, also inside lists, and else each byte', async () => {
     const { rows } = await ask(`SELECT value, [value] AS list FROM events ORDER BY "offset" LIMIT 1`);
     const text = '{"service":"s0","bytes":9007199254740991}';

@@ -37,7 +37,7 @@ export function makeFolders(dataFolder: string | undefined, openSearch: 2 | 3, b
   const lifeline = startJanitor(scratch, lockFile);
   try {
     if (kept !== undefined && lockFile !== undefined) {
-      takeFolder(kept, lockFile, lifeline.janitorPid);
+      takeFolder(kept, lockFile, lifeline);
       checkOrigin(kept, openSearch);
     }
     const data = kept ?? scratch;
@@ -93,11 +93,14 @@ function checkOrigin(folder: string, openSearch: 2 | 3): void {
   writeFileSync(file, `${openSearch}\n`);
 }
 
-/** The lock holds the janitor's process id: it lives exactly as long as somebody uses the folder, and removes the lock when it ends. */
-function takeFolder(folder: string, lockFile: string, janitorPid: number): void {
+/**
+ * The lock holds the janitor's process id: it lives exactly as long as somebody uses the folder, and removes the lock when it ends.
+ * Behind it the lifeline's inode, which tells who they are.
+ */
+function takeFolder(folder: string, lockFile: string, { janitorPid, inode = 0 }: Lifeline): void {
   try {
     if (!lockHolderLives(lockFile)) rmSync(lockFile, { force: true });
-    writeFileSync(lockFile, `${janitorPid}\n`, { flag: 'wx' });
+    writeFileSync(lockFile, `${janitorPid} ${inode}\n`, { flag: 'wx' });
   } catch (cause) {
     // Two starts at once: both found it free, and the other one was quicker.
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST') throw takenFailure(folder);

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { fstatSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 
@@ -15,7 +15,7 @@ if [ -f "$1/behind" ]; then
   if [ "$(cat -- "$behind" 2>/dev/null)" = "$(cat -- "$1/behind.content")" ]; then rm -f -- "$behind"; fi
 fi
 rm -rf -- "$1"
-if [ -n "$2" ] && [ "$(cat -- "$2" 2>/dev/null)" = $$ ]; then rm -f -- "$2"; fi`;
+if [ -n "$2" ] && [ "$(cut -d ' ' -f 1 -- "$2" 2>/dev/null)" = $$ ]; then rm -f -- "$2"; fi`;
 
 /** Keeps a temporary folder (and a data folder's lock) exactly as long as somebody lives who uses it. */
 export interface Lifeline {
@@ -23,6 +23,8 @@ export interface Lifeline {
   readonly stream: Writable;
   /** Identifies the janitor in a lock file. */
   readonly janitorPid: number;
+  /** The inode of `stream`, by which its holders can be named; undefined where this Node does not show it. */
+  readonly inode: number | undefined;
   /** Names one file outside of the folder that is removed as well, if it still holds `content` then: a killed process can not do it. */
   removeBehind(file: string, content: string): void;
   /** Lets go, and waits until the folder is removed, or until `graceMs` have passed because others still hold on. */
@@ -50,6 +52,7 @@ export function startJanitor(scratchFolder: string, lockFile: string | undefined
   return {
     stream,
     janitorPid: janitor.pid,
+    inode: inodeOf(stream),
     removeBehind(file, content) {
       // The content may hold credentials. First the content: a name without one would name any empty file.
       writeFileSync(join(scratchFolder, 'behind.content'), content, { mode: 0o600 });
@@ -65,4 +68,9 @@ export function startJanitor(scratchFolder: string, lockFile: string | undefined
       clearTimeout(timer);
     },
   };
+}
+
+function inodeOf(stream: Writable & { readonly _handle?: { readonly fd?: number } }): number | undefined {
+  const fd = stream._handle?.fd;
+  return fd === undefined || fd < 0 ? undefined : fstatSync(fd).ino;
 }

@@ -5,7 +5,8 @@ import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { InstanceName } from './instances.ts';
 import { type JvmSite, jvmFlags, propertiesFile } from './settings.ts';
-import { Failure } from './toolchain/failure.mjs';
+import { fullDisk } from './toolchain/data-folder.mjs';
+import { Failure, tailOf } from './toolchain/failure.mjs';
 import { makeFolder } from './toolchain/make-folder.mjs';
 import type { ServerName } from './toolchain/servers.mjs';
 
@@ -129,10 +130,18 @@ export class Server {
     throw this.failure(`did not start: it ended with ${over()}`);
   }
 
+  /** Why another start would not help, and what does; undefined while its disk has room. */
+  get fullDisk(): string | undefined {
+    const { logFile } = this.#plan;
+    return existsSync(logFile) ? fullDisk(dirname(logFile), tailOf(logFile)) : undefined;
+  }
+
   /** What is told when this server fails, with the end of its log. */
   failure(what: string): Failure {
     const { logFile, failedLogFile } = this.#plan;
     if (!existsSync(logFile)) return new Failure(`${TITLES[this.name]} ${what}.`);
+    const { fullDisk: full } = this;
+    if (full !== undefined) return new Failure(`${TITLES[this.name]} ${what}: ${full}.`);
     makeFolder(dirname(failedLogFile));
     copyFileSync(logFile, failedLogFile);
     return new Failure(`${TITLES[this.name]} ${what}: see the end of its log.`, { logFile: failedLogFile });

@@ -42,7 +42,8 @@ export function superviseServers(
       }
       deathsMs.push(Date.now());
       const recent = deathsMs.filter((atMs) => atMs > Date.now() - DEATH_WINDOW_MS).length;
-      if (whenServerDies === 'end' || recent > MAX_DEATHS) return server.failure(`ended by itself with ${how}`);
+      if (whenServerDies === 'end' || recent > MAX_DEATHS || server.fullDisk !== undefined)
+        return server.failure(`ended by itself with ${how}`);
       report(`${server.name} ended with ${how}; it is started again`);
       try {
         await server.start(ending.signal);

@@ -10,9 +10,11 @@ afterEach(() => {
   expect(rig.cluster.violations).toEqual([]);
 });
 
+const look = ({ origin }: DeadLetter): string => `show ${origin.partition}/${origin.offset}`;
+
 it('one bad key buries as much as it likes, and the lane goes on; when most keys fail at once it stops, names them, and loses nothing', async () => {
   const keyOf = ({ value, reason }: DeadLetter): string => `${reason} ${value?.toString()}`;
-  rig = await DeadLetterRig.open(1, {}, { keyOf, wayOut: 'if the records are bad indeed, restart it without the halt' });
+  rig = await DeadLetterRig.open(1, {}, { keyOf, wayOut: 'if the records are bad indeed, restart it without the halt', look });
   const member = await rig.running();
   const bad = new Set(['s0']);
   member.sink.respond = ({ batch, offsets }) => offsets.map((_, i) => (bad.has(String(batch.value(i))) ? DEAD : STORED));
@@ -33,11 +35,15 @@ it('one bad key buries as much as it likes, and the lane goes on; when most keys
   expect(rig.lane(member).halted).toMatch(
     new RegExp(
       `^Group ${GROUP} stopped this partition: of the last 1000 records of ${TOPIC}, partition 0, \\d+ are dead, under 20 keys ` +
-        `\\((not-json s\\d+: \\d+, ){4}not-json s\\d+: \\d+ and 15 more\\), which looks like a fault of its own\\. ` +
+        `\\((not-json s\\d+: \\d+, ){4}not-json s\\d+: \\d+ and 15 more\\), which looks like a fault of its own; ` +
+        `for example offset (\\d+), not-json \\(no brace: at 7\\): look at it with show 0/\\2\\. ` +
         `Put it right and restart it: it reads on from offset ${stoppedAt}; if the records are bad indeed, restart it without the halt\\.$`,
     ),
   );
-  expect(runtimeHealth(member.runtime, rig.clock.nowMs())).toMatchObject({ state: 'degraded', sentence: rig.lane(member).halted });
+  expect(runtimeHealth(member.runtime, undefined, rig.clock.nowMs())).toMatchObject({
+    state: 'degraded',
+    sentence: rig.lane(member).halted,
+  });
   await rig.clock.advance(60_000);
   expect(rig.committed()).toBe(stoppedAt);
   await rig.stop(member);
@@ -50,7 +56,7 @@ it('one bad key buries as much as it likes, and the lane goes on; when most keys
 it('a batch that is longer than what is looked at counts in its order: a tenth that is bad, of every service, stops nothing', async () => {
   const keyOf = ({ via }: DeadLetter): string => `k${via.offset % 20}`;
   const batch = { maxRecords: 5000, maxBytes: 1_000_000, maxAgeMs: 100 };
-  rig = await DeadLetterRig.open(1, { batch }, { keyOf, wayOut: 'x' });
+  rig = await DeadLetterRig.open(1, { batch }, { keyOf, wayOut: 'x', look });
   const member = await rig.running();
   member.sink.respond = ({ offsets }) => offsets.map((offset) => (offset % 9 === 0 ? DEAD : STORED));
   rig.append(20_000);
@@ -61,7 +67,7 @@ it('a batch that is longer than what is looked at counts in its order: a tenth t
 
 it('a lane that has stopped buries no more, whatever was still in the sink', async () => {
   const rule = { windowRecords: 1000, recordsPerKey: 1, minKeys: 5, minRecords: 5 };
-  rig = await DeadLetterRig.open(1, { inFlightPerLane: 3 }, { keyOf: ({ via }) => `k${via.offset}`, wayOut: 'x', rule });
+  rig = await DeadLetterRig.open(1, { inFlightPerLane: 3 }, { keyOf: ({ via }) => `k${via.offset}`, wayOut: 'x', look, rule });
   const member = await rig.running();
   member.sink.hold = true;
   rig.append(30);

@@ -93,7 +93,7 @@ it('a publish that fails for the moment is an outage: the lane waits, nothing pa
   expect(member.sink.offsets(0)).toHaveLength(10);
   expect([rig.committed(0), rig.committed(1)]).toEqual([3, 20]);
   expect(rig.lane(member).outage).toMatchObject({ why: 'dead-letter', reason: expect.stringContaining('not now') });
-  expect(runtimeHealth(member.runtime, rig.clock.nowMs())).toMatchObject({
+  expect(runtimeHealth(member.runtime, undefined, rig.clock.nowMs())).toMatchObject({
     state: 'degraded',
     sentence: expect.stringContaining('not now'),
   });

@@ -23,6 +23,8 @@ export interface DeadLetterHalt {
   readonly keyOf: (letter: DeadLetter) => string;
   /** What to do when the records are bad indeed, as the end of a sentence. */
   readonly wayOut: string;
+  /** The command that shows the record of a dead letter. */
+  readonly look: (letter: DeadLetter) => string;
   readonly rule?: BudgetRule;
 }
 
@@ -31,6 +33,11 @@ export interface DeadRecord {
   readonly index: number;
   readonly reason: string;
   readonly cause: unknown;
+}
+
+/** Why a lane stops: what was found, and the record at which. */
+export interface BudgetHalt extends BudgetVerdict {
+  readonly example: DeadLetter;
 }
 
 /** The dead records of one batch that are not kept yet. Until they are, the batch counts as in flight: a drain waits for it. */
@@ -73,7 +80,7 @@ export class DeadLetters {
   }
 
   /** Takes the dead records of a batch, which has not left `inFlight`. Undefined when it did; else why the lane must stop instead. */
-  take(lane: LaneState, batch: RecordBatch, dead: readonly DeadRecord[]): BudgetVerdict | undefined {
+  take(lane: LaneState, batch: RecordBatch, dead: readonly DeadRecord[]): BudgetHalt | undefined {
     const letters = dead.map((each) => this.#letter(batch, each));
     const verdict = this.#count(lane, batch, dead, letters);
     if (verdict !== undefined) return verdict;
@@ -101,15 +108,17 @@ export class DeadLetters {
   }
 
   /** Why the lane stops, in one sentence. */
-  sentence(lane: LaneState, { records, dead, keys }: BudgetVerdict): string {
+  sentence(lane: LaneState, { records, dead, keys, example }: BudgetHalt): string {
     const named = keys.slice(0, MAX_NAMED_KEYS).map(([key, count]) => `${key}: ${count}`);
     const more = keys.length > MAX_NAMED_KEYS ? ` and ${keys.length - MAX_NAMED_KEYS} more` : '';
     const what = `of the last ${records} records of ${lane.topic}, partition ${lane.partition}, ${dead} are dead, under ${keys.length} keys (${named.join(', ')}${more})`;
-    return `Group ${this.#context.options.group} stopped this partition: ${what}, which looks like a fault of its own. Put it right and restart it: it reads on from offset ${lane.ledger.nextToRead}; ${this.#port.budget?.wayOut ?? ''}.`;
+    const detail = example.detail === '' ? '' : ` (${example.detail})`;
+    const shown = `for example offset ${example.origin.offset}, ${example.reason}${detail}: look at it with ${this.#port.budget?.look(example)}`;
+    return `Group ${this.#context.options.group} stopped this partition: ${what}, which looks like a fault of its own; ${shown}. Put it right and restart it: it reads on from offset ${lane.ledger.nextToRead}; ${this.#port.budget?.wayOut ?? ''}.`;
   }
 
   /** In their order, since a batch may be longer than what a budget looks at: its good records behind its dead ones would hide them, or the reverse. */
-  #count(lane: LaneState, batch: RecordBatch, dead: readonly DeadRecord[], letters: readonly DeadLetter[]): BudgetVerdict | undefined {
+  #count(lane: LaneState, batch: RecordBatch, dead: readonly DeadRecord[], letters: readonly DeadLetter[]): BudgetHalt | undefined {
     const { budget } = this.#port;
     if (budget === undefined) return undefined;
     const counted = this.#budgetOf(lane);
@@ -120,7 +129,7 @@ export class DeadLetters {
       counted.add(budget.keyOf(letter), 1);
       next = index + 1;
       const verdict = counted.verdict();
-      if (verdict !== undefined) return verdict;
+      if (verdict !== undefined) return { ...verdict, example: letter };
     }
     counted.add(undefined, batch.length - next);
     return undefined;

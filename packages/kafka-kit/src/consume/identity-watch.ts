@@ -41,13 +41,19 @@ export class IdentityWatch {
     // What is delivered behind the begin of the look-up may be the next life's.
     const delivered = new Map(running.map((lane) => [lane, lane.expected]));
     // A cluster that does not answer would otherwise collect one more request at every turn.
-    if ((running.length === 0 && owned.length > 0) || this.#asking.has(topic)) return;
+    if ((running.length === 0 && owned.length > 0) || this.#asking.has(topic)) {
+      // Nobody asks any more: then silence says nothing.
+      if (!this.#asking.has(topic)) this.#context.silentSinceMs = undefined;
+      return;
+    }
     this.#asking.add(topic);
+    this.#context.silentSinceMs ??= this.#context.clock.nowMs();
     void broker.incarnation(topic, LOOKUP_TIMEOUT_MS).then(
       (incarnation) =>
         this.#context.enter(() => {
           this.#asking.delete(topic);
           this.#context.topicsAnsweredMs = this.#context.clock.nowMs();
+          this.#context.silentSinceMs = undefined;
           if (incarnation === undefined) missingTopics.add(topic);
           else missingTopics.delete(topic);
           for (const [lane, end] of delivered) {

@@ -27,6 +27,8 @@ export class LoopContext {
   readonly missingTopics = new Set<string>();
   /** When the cluster last told an id of a topic, or that there is none. */
   topicsAnsweredMs: number | undefined;
+  /** When the first question about the topics was asked that was not answered, nor any behind it; undefined while answers come. */
+  silentSinceMs: number | undefined;
   #entered: (() => void)[] = [];
   #wake: AbortController | undefined;
   #polling = false;

@@ -47,6 +47,8 @@ export interface ConsumerRuntime {
   lanes(): readonly LaneView[];
   /** What is known while no partition is owned; undefined while one is. */
   idle(): IdleMember | undefined;
+  /** Since when Kafka has answered no question about the topics, of which one is asked every 10 s; undefined while it answers. */
+  silentSinceMs(): number | undefined;
   /** Joins the group. Rejects when the first connection can not be made. */
   start(): Promise<void>;
   /**
@@ -113,6 +115,10 @@ class Runtime implements ConsumerRuntime {
 
   idle(): IdleMember | undefined {
     return this.#idleness.view();
+  }
+
+  silentSinceMs(): number | undefined {
+    return this.#context.silentSinceMs;
   }
 
   async start(): Promise<void> {

@@ -8,7 +8,7 @@ afterEach(() => {
 });
 
 const stalls = (member: Member) => kinds(member.events, 'stalled');
-const health = (member: Member) => runtimeHealth(member.runtime, rig.clock.nowMs());
+const health = (member: Member) => runtimeHealth(member.runtime, undefined, rig.clock.nowMs());
 
 it('a partition that the client stops to fetch is seen within 25 s without new records, said, and read again from its position', async () => {
   rig = new RuntimeRig(2);

@@ -6,7 +6,7 @@ import { runtimeHealth } from './runtime-health.ts';
 it('says how a runtime is, from before its start to behind its end', async () => {
   const rig = new RuntimeRig(2);
   const member = rig.member();
-  const health = () => runtimeHealth(member.runtime, rig.clock.nowMs());
+  const health = () => runtimeHealth(member.runtime, undefined, rig.clock.nowMs());
   expect(health()).toEqual({ state: 'not-ready', sentence: 'The consumer has not been started.' });
   await rig.start(member);
   expect(health()).toEqual({ state: 'ok', sentence: 'The consumer reads 2 partitions, 2 of them still looking for their position.' });
@@ -28,10 +28,10 @@ it('is degraded, and names the partition, while one waits for a server or for a 
   };
   rig.append(1, 2);
   await rig.clock.advance(30_000);
-  const health = () => runtimeHealth(member.runtime, rig.clock.nowMs());
+  const health = () => runtimeHealth(member.runtime, { kafka: 'Kafka at b:1', sink: 'the store at s:2' }, rig.clock.nowMs());
   expect(health()).toEqual({
     state: 'degraded',
-    sentence: `${TOPIC}, partition 2 has been waiting for 30 s and goes on by itself: the store is away`,
+    sentence: `${TOPIC}, partition 2 has been waiting for the store at s:2 for 30 s and goes on by itself: the store is away`,
   });
   rig.append(1, 3);
   await rig.clock.advance(1000);
@@ -51,7 +51,7 @@ it('a member without a partition is well: others own them all', async () => {
   await rig.running();
   const second = rig.member();
   await rig.start(second);
-  expect(runtimeHealth(second.runtime, rig.clock.nowMs()).state).toBe('ok');
+  expect(runtimeHealth(second.runtime, undefined, rig.clock.nowMs()).state).toBe('ok');
 });
 
 it('is degraded, and names the partition, while a sink hangs: neither an answer nor an error comes from it', async () => {
@@ -60,13 +60,13 @@ it('is degraded, and names the partition, while a sink hangs: neither an answer 
   member.sink.hold = true;
   rig.append(3);
   await rig.until(() => member.sink.open.length === 1, 'handed over');
-  const health = () => runtimeHealth(member.runtime, rig.clock.nowMs());
+  const health = () => runtimeHealth(member.runtime, undefined, rig.clock.nowMs());
   await rig.clock.advance(5000);
   expect(health().state).toBe('ok');
   await rig.clock.advance(7000);
   expect(health()).toEqual({
     state: 'degraded',
-    sentence: `${TOPIC}, partition 0 has been waiting for 12 s for an answer about records that it handed over.`,
+    sentence: `${TOPIC}, partition 0 has been waiting for 12 s for an answer of the sink about records that it handed over.`,
   });
   for (const write of [...member.sink.open]) write.store();
   await rig.clock.advance(100);
@@ -79,7 +79,7 @@ it('a member without a partition says since when, and is degraded where its topi
   const spare = rig.member();
   await rig.start(spare);
   await rig.clock.advance(100_000);
-  const health = () => runtimeHealth(spare.runtime, rig.clock.nowMs());
+  const health = () => runtimeHealth(spare.runtime, undefined, rig.clock.nowMs());
   const owns = 'The consumer has owned no partition since 2026-01-01T00:00:00';
   expect(health()).toEqual({
     state: 'ok',
@@ -106,4 +106,18 @@ it('a member without a partition says since when, and is degraded where its topi
   rig.cluster.createTopic(TOPIC, 1);
   await rig.clock.advance(11_000);
   expect(health().state).toBe('ok');
+});
+
+it('does not look well while Kafka is frozen: a member that owns partitions says for how long no answer has come', async () => {
+  const rig = new RuntimeRig(2);
+  const member = await rig.running();
+  const health = () => runtimeHealth(member.runtime, { kafka: 'Kafka at b:1', sink: 'the store' }, rig.clock.nowMs());
+  await rig.clock.advance(30_000);
+  expect(health()).toEqual({ state: 'ok', sentence: 'The consumer reads 2 partitions.' });
+  rig.cluster.down = true;
+  await rig.clock.advance(50_000);
+  expect(health()).toMatchObject({ state: 'degraded', sentence: expect.stringMatching(/^Kafka at b:1 has not answered for 4\d s\./) });
+  rig.cluster.down = false;
+  await rig.clock.advance(11_000);
+  expect(health()).toEqual({ state: 'ok', sentence: 'The consumer reads 2 partitions.' });
 });

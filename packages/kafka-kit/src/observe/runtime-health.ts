@@ -1,4 +1,5 @@
 import type { IdleMember } from '../consume/idle-member.ts';
+import type { Outage } from '../consume/lane.ts';
 import type { LaneView } from '../consume/lane-view.ts';
 import type { ConsumerRuntime } from '../consume/runtime.ts';
 import { isoTime } from '../time/iso-time.ts';
@@ -21,8 +22,21 @@ const SILENT_KAFKA_MS = 30_000;
 /** So many partitions are named one by one. */
 const NAMED = 3;
 
+/** What a person calls the servers, with their addresses. */
+export interface ServerNames {
+  readonly kafka: string;
+  /** Where the sink writes. */
+  readonly sink: string;
+}
+
+const UNNAMED: ServerNames = { kafka: 'Kafka', sink: 'the sink' };
+
 /** Reads what the runtime already knows; asks nobody. `nowMs` is of the runtime's clock. */
-export function runtimeHealth(runtime: Pick<ConsumerRuntime, 'state' | 'lanes' | 'idle'>, nowMs: number = Date.now()): RuntimeHealth {
+export function runtimeHealth(
+  runtime: Pick<ConsumerRuntime, 'state' | 'lanes' | 'idle' | 'silentSinceMs'>,
+  servers: ServerNames = UNNAMED,
+  nowMs: number = Date.now(),
+): RuntimeHealth {
   const { state } = runtime;
   switch (state.kind) {
     case 'idle':
@@ -34,41 +48,58 @@ export function runtimeHealth(runtime: Pick<ConsumerRuntime, 'state' | 'lanes' |
     case 'failed':
       return { state: 'not-ready', sentence: `The consumer can not go on: ${state.error.message}` };
     case 'running':
-      return idleHealth(runtime.idle(), nowMs) ?? lanesHealth(runtime.lanes(), nowMs);
+      return (
+        idleHealth(runtime.idle(), servers, nowMs) ??
+        lanesHealth(runtime.lanes(), nowMs - (runtime.silentSinceMs() ?? nowMs), servers, nowMs)
+      );
   }
 }
 
 /** A spare member is well: it takes over when another ends. One whose topic is not there, or to whom Kafka does not answer, is not. */
-function idleHealth(idle: IdleMember | undefined, nowMs: number): RuntimeHealth | undefined {
+function idleHealth(idle: IdleMember | undefined, { kafka }: ServerNames, nowMs: number): RuntimeHealth | undefined {
   if (idle === undefined) return undefined;
   const owns = `The consumer has owned no partition since ${isoTime(idle.sinceMs)}`;
   const [missing] = idle.missingTopics;
   if (missing !== undefined) return { state: 'degraded', sentence: `${owns}: topic ${missing} does not exist.` };
   const silentMs = nowMs - Math.max(idle.sinceMs, idle.answeredMs ?? 0);
   if (silentMs > SILENT_KAFKA_MS)
-    return { state: 'degraded', sentence: `${owns}, and Kafka has not answered for ${Math.round(silentMs / 1000)} s.` };
+    return { state: 'degraded', sentence: `${owns}, and ${kafka} has not answered for ${Math.round(silentMs / 1000)} s.` };
   return { state: 'ok', sentence: `${owns}: it is joining, or other members own them all.` };
 }
 
-function lanesHealth(lanes: readonly LaneView[], nowMs: number): RuntimeHealth {
+function lanesHealth(lanes: readonly LaneView[], silentMs: number, servers: ServerNames, nowMs: number): RuntimeHealth {
   const stalled = lanes.flatMap((lane) => stalledSentence(lane) ?? []);
   if (stalled.length > 0) return { state: 'not-ready', sentence: some(stalled) };
   const halted = lanes.flatMap(({ halted: sentence }) => sentence ?? []);
-  const waiting = lanes.flatMap((lane) => waitingSentence(lane, nowMs) ?? []);
-  if (halted.length + waiting.length > 0) return { state: 'degraded', sentence: some([...halted, ...waiting]) };
+  const waiting = lanes.flatMap((lane) => waitingSentence(lane, servers, nowMs) ?? []);
+  const silent = silentMs > SILENT_KAFKA_MS ? [`${servers.kafka} has not answered for ${Math.round(silentMs / 1000)} s.`] : [];
+  if (silent.length + halted.length + waiting.length > 0) return { state: 'degraded', sentence: some([...silent, ...halted, ...waiting]) };
   const opening = lanes.filter(({ phase }) => phase === 'opening').length;
   const still = opening > 0 ? `, ${opening} of them still looking for their position` : '';
   return { state: 'ok', sentence: `The consumer reads ${lanes.length} ${lanes.length === 1 ? 'partition' : 'partitions'}${still}.` };
 }
 
-function waitingSentence({ topic, partition, outage, unansweredSinceMs }: LaneView, nowMs: number): string | undefined {
+/** Whose answer is missing. A partition is opened by questions to both. */
+const WAITED_FOR: Readonly<Record<Outage['why'], (servers: ServerNames) => string>> = {
+  sink: ({ sink }) => sink,
+  retry: ({ sink }) => sink,
+  gap: ({ sink }) => sink,
+  'dead-letter': ({ kafka }) => kafka,
+  open: ({ kafka, sink }) => `${kafka} or ${sink}`,
+};
+
+function waitingSentence(
+  { topic, partition, outage, unansweredSinceMs }: LaneView,
+  servers: ServerNames,
+  nowMs: number,
+): string | undefined {
   if (outage === undefined) {
     const silentMs = nowMs - (unansweredSinceMs ?? nowMs);
     if (silentMs < LONG_ANSWER_MS) return undefined;
-    return `${topic}, partition ${partition} has been waiting for ${Math.round(silentMs / 1000)} s for an answer about records that it handed over.`;
+    return `${topic}, partition ${partition} has been waiting for ${Math.round(silentMs / 1000)} s for an answer of ${servers.sink} about records that it handed over.`;
   }
   const forSeconds = Math.max(0, Math.round((nowMs - outage.sinceMs) / 1000));
-  return `${topic}, partition ${partition} has been waiting for ${forSeconds} s and goes on by itself: ${outage.reason}`;
+  return `${topic}, partition ${partition} has been waiting for ${WAITED_FOR[outage.why](servers)} for ${forSeconds} s and goes on by itself: ${outage.reason}`;
 }
 
 function stalledSentence({ topic, partition, stall }: LaneView): string | undefined {

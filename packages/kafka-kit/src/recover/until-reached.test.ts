@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { untilReached, type WaitingRoom } from './until-reached.ts';
 
+const KAFKA = { name: 'Kafka', at: '127.0.0.1:9092' };
 const QUICK = { firstMs: 1, factor: 1, maxMs: 1, jitter: 0 };
 
 function room(signal: AbortSignal): WaitingRoom & { told: string[]; ready(): string } {
@@ -19,6 +20,10 @@ function room(signal: AbortSignal): WaitingRoom & { told: string[]; ready(): str
   };
 }
 
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
 describe('waiting for a server', () => {
   it('tries until it works, and says what is missing meanwhile', async () => {
     const waiting = room(new AbortController().signal);
@@ -26,7 +31,7 @@ describe('waiting for a server', () => {
     const seen: string[] = [];
     const reached = await untilReached(
       waiting,
-      'Kafka',
+      KAFKA,
       async () => {
         seen.push(waiting.ready());
         tries += 1;
@@ -37,15 +42,22 @@ describe('waiting for a server', () => {
       QUICK,
     );
     expect(reached).toBe(3);
-    expect(waiting.told).toEqual(Array(2).fill('Kafka can not be reached yet: refused'));
-    expect(seen).toEqual(['not-ready: Kafka was not reached yet.', ...Array(2).fill('not-ready: Kafka was not reached yet: refused')]);
-    expect(waiting.ready()).toBe('ok: Kafka was reached.');
+    expect(waiting.told).toEqual(Array(2).fill('Kafka at 127.0.0.1:9092 can not be reached yet: refused'));
+    expect(seen).toEqual([
+      'not-ready: Kafka at 127.0.0.1:9092 was not reached yet.',
+      ...Array(2).fill('not-ready: Kafka at 127.0.0.1:9092 was not reached yet: refused'),
+    ]);
+    // Kafka may be away long since: what was true once is not said as if it were true now.
+    expect(waiting.ready()).toBe('ok: Kafka at 127.0.0.1:9092 was reached at the start, 0 s ago.');
+    const nowMs = performance.now();
+    vi.spyOn(performance, 'now').mockReturnValue(nowMs + 812_500);
+    expect(waiting.ready()).toBe('ok: Kafka at 127.0.0.1:9092 was reached at the start, 812 s ago.');
   });
 
   it('gives up on a fault that no waiting mends', async () => {
     const waiting = room(new AbortController().signal);
     const attempt = () => Promise.reject(new RangeError('broken contract'));
-    await expect(untilReached(waiting, 'Kafka', attempt, (fault) => fault instanceof RangeError)).rejects.toThrow('broken contract');
+    await expect(untilReached(waiting, KAFKA, attempt, (fault) => fault instanceof RangeError)).rejects.toThrow('broken contract');
     expect(waiting.told).toEqual([]);
   });
 
@@ -53,7 +65,7 @@ describe('waiting for a server', () => {
     const stop = new AbortController();
     const waiting = room(stop.signal);
     const slow = { ...QUICK, firstMs: 60_000, maxMs: 60_000 };
-    const waits = untilReached(waiting, 'Kafka', () => Promise.reject(new Error('refused')), undefined, slow);
+    const waits = untilReached(waiting, KAFKA, () => Promise.reject(new Error('refused')), undefined, slow);
     setImmediate(() => stop.abort());
     await expect(waits).rejects.toThrow('abort');
   });

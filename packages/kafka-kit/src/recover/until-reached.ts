@@ -9,24 +9,38 @@ export interface WaitingRoom {
   readonly signal: AbortSignal;
 }
 
+/** A server by the name of its readiness check and by where it is. */
+export interface WaitedFor {
+  readonly name: string;
+  readonly at: string;
+}
+
+/** As a person reads it. */
+export function placed({ name, at }: WaitedFor): string {
+  return `${name} at ${at}`;
+}
+
 /**
- * Tries until it works: a service that starts while a server is away waits for it, and says so in its readiness and its log. `what`
- * names the server. Rejects on a stop, and on a fault that no waiting mends.
+ * Tries until it works: a service that starts while a server is away waits for it, and says so in its readiness and its log. Once it was
+ * reached the check says when, since it does not look again. Rejects on a stop, and on a fault that no waiting mends.
  */
 export async function untilReached<T>(
   { log, health, signal }: WaitingRoom,
-  what: string,
+  server: WaitedFor,
   attempt: () => Promise<T>,
   isFinal: (fault: unknown) => boolean = () => false,
   backoff: Backoff = DEFAULT_BACKOFF,
 ): Promise<T> {
+  const { name } = server;
+  const what = placed(server);
   let missing = `${what} was not reached yet.`;
-  health.set(what, () => ({ state: 'not-ready', sentence: missing }));
+  health.set(name, () => ({ state: 'not-ready', sentence: missing }));
   for (let tries = 0; ; tries += 1) {
     signal.throwIfAborted();
     try {
       const reached = await attempt();
-      health.set(what, () => ({ state: 'ok', sentence: `${what} was reached.` }));
+      const reachedMs = performance.now();
+      health.set(name, () => ({ state: 'ok', sentence: `${what} was reached at the start, ${secondsSince(reachedMs)} s ago.` }));
       return reached;
     } catch (fault) {
       if (signal.aborted || isFinal(fault)) throw fault;
@@ -36,4 +50,8 @@ export async function untilReached<T>(
     }
     await sleep(backoffMs(backoff, tries), undefined, { signal });
   }
+}
+
+function secondsSince(thenMs: number): number {
+  return Math.floor((performance.now() - thenMs) / 1000);
 }

@@ -145,7 +145,8 @@ export const serviceVariables = {
   },
   stopTimeoutMs: {
     name: 'TAILRACE_STOP_TIMEOUT_MS',
-    about: 'How long an orderly stop may take. Keep it below what the supervisor grants before it kills (Kubernetes: 30 s).',
+    about:
+      'How long an orderly stop may take. Keep it below what the supervisor grants before it kills (Kubernetes: 30 s). A process that a stuck client keeps from exiting is then ended within a second, by a signal in place of the exit code: SIGTERM (143) for 0, SIGKILL (137) for 1.',
     format: milliseconds(100, 3_600_000),
     need: { default: '25000' },
   },

@@ -1,5 +1,8 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
@@ -19,8 +22,8 @@ interface Line {
 }
 
 /** The fixture as a process: its log lines as they come, and its end. */
-function run(misbehaviour: string, environment: Record<string, string> = {}) {
-  const child = spawn(process.execPath, ['--import', 'tsx', fixture, misbehaviour], {
+function run(misbehaviour: string, environment: Record<string, string> = {}, ...more: readonly string[]) {
+  const child = spawn(process.execPath, ['--import', 'tsx', fixture, misbehaviour, ...more], {
     env: { KAFKA_BOOTSTRAP_SERVERS: '127.0.0.1:1', ...environment },
   });
   children.push(child);
@@ -120,6 +123,28 @@ test('a part that hangs inside native code, for which exit() would wait, does no
   expect(performance.now() - begunMs).toBeLessThan(5_000);
   expect(service.lines.at(-1)).toMatchObject({ level: 'error', hung: ['above'] });
 });
+
+test.each(['SIGTERM', 'SIGINT', 'the end of standard input'] as const)(
+  'a service that says "stopped" ends though a client that was given up blocks a thread for ever (%s)',
+  async (how) => {
+    const folder = mkdtempSync(join(tmpdir(), 'tailrace-fifo-'));
+    const fifo = join(folder, 'fifo');
+    execFileSync('mkfifo', [fifo]);
+    const stopTimeoutMs = 2000;
+    const environment = { TAILRACE_STOP_TIMEOUT_MS: String(stopTimeoutMs), TAILRACE_STOP_ON_STDIN_END: '1' };
+    const service = run('stop-leaves-a-thread', environment, fifo);
+    await service.said('ready');
+    const begunMs = performance.now();
+    const closed = once(service.child, 'close');
+    if (how === 'SIGTERM' || how === 'SIGINT') service.child.kill(how);
+    else service.child.stdin.end();
+    // Nothing was lost and nobody asked twice: its end looks like that of a process that took SIGTERM.
+    expect(await closed).toEqual([null, 'SIGTERM']);
+    expect(performance.now() - begunMs).toBeLessThan(stopTimeoutMs + 1000);
+    expect(service.messages().at(-1)).toBe('stopped');
+    rmSync(folder, { recursive: true });
+  },
+);
 
 test('a part whose stop fails is named and makes the exit code 1', async () => {
   const service = run('stop-fails');

@@ -6,7 +6,7 @@ import { createProbes, type Probes } from '../health/probes.ts';
 import { startHealthServer } from '../health/server.ts';
 import { logListening } from '../logs/listening.ts';
 import { createLogger, type Logger } from '../logs/logger.ts';
-import { killIfExitHangs } from './kill-if-exit-hangs.ts';
+import { endProcess } from './end-process.ts';
 import { watchStopRequests } from './stop-requests.ts';
 import { Supervisor } from './supervisor.ts';
 
@@ -35,7 +35,7 @@ export interface ServiceDefinition<C> {
 
 /**
  * Exit codes: 0 stopped as asked; 1 it could not start, broke, or a part did not stop cleanly; 2 the configuration is wrong. A part
- * that hangs inside native code even keeps the process from exiting: then it ends by SIGKILL.
+ * that hangs inside native code keeps the process from exiting: then it ends by a signal, SIGTERM in place of 0 and SIGKILL in place of 1.
  */
 export const EXIT = { stopped: 0, failed: 1, wrongUse: 2 } as const;
 
@@ -90,14 +90,13 @@ export async function runService<C extends { readonly service: ServiceConfig }>(
   const { hung, failed } = await supervisor.stop(config.service.stopTimeoutMs);
   if (hung.length + failed.length === 0) {
     log.info('stopped');
-    process.exit(exitCode);
+    endProcess(exitCode);
   }
   log.error(
     { hung, failed },
     `stopped, but not cleanly: ${[...hung.map((part) => `${part} hung`), ...failed.map((part) => `${part} failed`)].join(', ')}`,
   );
-  if (hung.length > 0) killIfExitHangs();
-  process.exit(EXIT.failed);
+  endProcess(EXIT.failed);
 }
 
 function readConfigOrExit<C>(config: () => C): C {

@@ -1,4 +1,5 @@
 import type { Logger } from '../logs/logger.ts';
+import { endProcess } from './end-process.ts';
 
 /** Why the process is to stop, and with which exit code when the stop goes well. */
 export interface StopRequest {
@@ -32,7 +33,7 @@ export function watchStopRequests(log: Logger, options: { readonly onStdinEnd: b
       firstSignalMs ??= performance.now();
       if (performance.now() - firstSignalMs > SAME_WISH_MS) {
         log.warn(`${signal} again: ended at once, what was in flight has no answer`);
-        process.exit(128 + number);
+        endProcess(128 + number);
       }
       ask({ why: signal, exitCode: 0 });
     });

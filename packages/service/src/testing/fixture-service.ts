@@ -1,4 +1,5 @@
 import { pbkdf2 } from 'node:crypto';
+import { open } from 'node:fs';
 import { promisify } from 'node:util';
 import { runService } from '../lifecycle/run-service.ts';
 import { fixtureConfig } from './config.ts';
@@ -33,6 +34,8 @@ await runService({
       async () => {
         if (misbehaviour === 'stop-hangs') await never();
         if (misbehaviour === 'stop-hangs-natively') await promisify(pbkdf2)('', '', 1_000_000_000, 64, 'sha512');
+        // A FIFO that nobody writes to, named by the next argument: a thread of Node's pool waits in it for ever, and no part waits for it.
+        if (misbehaviour === 'stop-leaves-a-thread') open(process.argv[3] ?? '', () => undefined);
         if (misbehaviour === 'stop-fails') throw new Error('could not be flushed');
         log.info('above closed');
       },

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmdirSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { Failure } from './failure.mjs';
+import { usersOfLock } from './lock-users.mjs';
 import { makeFolder } from './make-folder.mjs';
 
 const LOCK = '.tailrace-in-use';
@@ -12,6 +13,9 @@ export const ORIGIN = 'opensearch-line';
 const NOBODYS = new Set([LOCK, 'lost+found']);
 /** OpenSearch refuses writes below 100 MB, and a start that ends that way explains itself badly. */
 const NEEDED_FREE_BYTES = 500e6;
+/** Who met a full disk has often freed a little of it by its own end. */
+const FULL_BELOW_BYTES = 10e6;
+const NO_SPACE = /ENOSPC|EDQUOT|no space left on device|disk quota exceeded/i;
 
 /** What the system's codes mean for a folder that somebody named. @type {Readonly<Record<string, string>>} */
 const REASONS = {
@@ -89,7 +93,7 @@ function requireBrokers(path, brokers) {
 
 /** @param {string} path */
 export function takenFailure(path) {
-  return new Failure(`The data folder ${path} is in use by another start: end that one, or name another folder.`, { exitCode: 2 });
+  return new Failure(`The data folder ${path} is in use by ${usersOfLock(lockFileOf(path))}, or name another folder.`, { exitCode: 2 });
 }
 
 /** @param {string} path @param {unknown} cause */
@@ -104,14 +108,35 @@ export function unusableFailure(path, cause) {
  * @throws Failure where the servers would soon refuse writes
  */
 export function requireSpace(folder, otherwise) {
-  const disk = statfsSync(folder);
-  const freeBytes = disk.bavail * disk.bsize;
-  if (freeBytes >= NEEDED_FREE_BYTES) return;
-  const free = `${Math.floor(freeBytes / 1e6)} MB`;
+  const free = freeBytes(folder);
+  if (free >= NEEDED_FREE_BYTES) return;
   throw new Failure(
-    `The disk of ${folder} has ${free} free, and the servers need ${NEEDED_FREE_BYTES / 1e6} MB: make room, or ${otherwise}.`,
+    `The disk of ${folder} has ${megabytes(free)} free, and the servers need ${megabytes(NEEDED_FREE_BYTES)}: make room, or ${otherwise}.`,
     { exitCode: 2 },
   );
+}
+
+/**
+ * What is wrong with a folder in which something of a running start could not be written, and what to do; undefined where its disk has
+ * room and `cause`, an error or the end of a log, says nothing of a full one.
+ * @param {string} folder @param {unknown} cause
+ * @returns {string | undefined} without the full stop
+ */
+export function fullDisk(folder, cause) {
+  const free = freeBytes(folder);
+  if (free >= FULL_BELOW_BYTES && !NO_SPACE.test(cause instanceof Error ? cause.message : String(cause))) return undefined;
+  return `the disk of ${folder} is full (${megabytes(free)} free; the servers need ${megabytes(NEEDED_FREE_BYTES)}): make room there, or name a folder on another disk, then start again`;
+}
+
+/** @param {string} folder */
+function freeBytes(folder) {
+  const disk = statfsSync(folder);
+  return disk.bavail * disk.bsize;
+}
+
+/** @param {number} bytes */
+function megabytes(bytes) {
+  return `${Math.floor(bytes / 1e6)} MB`;
 }
 
 /**
@@ -122,7 +147,7 @@ export function requireSpace(folder, otherwise) {
 export function lockHolderLives(lockFile) {
   let pid;
   try {
-    pid = readFileSync(lockFile, 'utf8').trim();
+    [pid = ''] = readFileSync(lockFile, 'utf8').trim().split(' ');
   } catch {
     return false; // No lock, or one that can not be read: writing ours tells which.
   }

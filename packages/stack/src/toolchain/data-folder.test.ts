@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { makeFolders } from '../folders.ts';
-import { checkDataFolder, requireSpace } from './data-folder.mjs';
+import { checkDataFolder, fullDisk, requireSpace } from './data-folder.mjs';
 import { Failure } from './failure.mjs';
 import { makeFolder } from './make-folder.mjs';
 
@@ -50,9 +50,23 @@ describe('a data folder that can not be used is refused in one sentence', () => 
   test('in use by another start', async () => {
     const data = join(base, 'data');
     const { lifeline } = makeFolders(data, 3);
-    expect(refusal(data)).toContain('is in use by another start');
+    expect(refusal(data)).toContain(`is in use by another start (process ${process.pid}): end that one`);
     await lifeline.release(5_000);
     checkDataFolder(data);
+  });
+
+  test('in use by what a start that has ended left behind: its process is named, and its end frees the folder', async () => {
+    const data = join(base, 'data');
+    const script = `import('${new URL('../folders.ts', import.meta.url)}').then(({ makeFolders }) => {
+      const { lifeline } = makeFolders('${data}', 3);
+      const { spawn } = require('node:child_process');
+      const left = spawn('sleep', ['60'], { detached: true, stdio: ['ignore', 'ignore', 'ignore', lifeline.stream] });
+      left.once('spawn', () => process.stdout.write(String(left.pid), () => process.kill(process.pid, 'SIGKILL')));
+    })`;
+    const { stdout } = spawnSync(process.execPath, ['--import', 'tsx', '-e', script], { encoding: 'utf8' });
+    expect(refusal(data)).toContain(`is in use by process ${stdout} (sleep), which a start that has ended left behind: end it, or name`);
+    process.kill(Number(stdout), 'SIGKILL');
+    await vi.waitFor(() => checkDataFolder(data), { timeout: 5_000 });
   });
 
   test.each([
@@ -82,6 +96,13 @@ describe('a data folder that can not be used is refused in one sentence', () => 
       /has 0 MB free, and the servers need 500 MB: make room, or name/,
     );
   });
+});
+
+test('a server that ended on a full disk is told from one that ended otherwise, by its log or by the room there is', () => {
+  const full = /^the disk of .* is full \(\d+ MB free; the servers need 500 MB\): make room there, or name a folder on another disk, then/;
+  expect(fullDisk(base, 'java.io.IOException: No space left on device')).toMatch(full);
+  expect(fullDisk('/proc', 'anything')).toMatch(full);
+  expect(fullDisk(base, 'OutOfMemoryError')).toBeUndefined();
 });
 
 test('a folder in which a start has kept data is taken again, and one that a killed start or a new disk left', async () => {
