@@ -121,3 +121,15 @@ it('does not look well while Kafka is frozen: a member that owns partitions says
   await rig.clock.advance(11_000);
   expect(health()).toEqual({ state: 'ok', sentence: 'The consumer reads 2 partitions.' });
 });
+
+it('does not blame the sink alone while Kafka does not answer: a sink may ask Kafka, too', async () => {
+  const rig = new RuntimeRig();
+  const member = await rig.running();
+  member.sink.hold = true;
+  rig.append(3);
+  await rig.until(() => member.sink.open.length === 1, 'handed over');
+  rig.cluster.down = true;
+  await rig.clock.advance(25_000);
+  const { sentence } = runtimeHealth(member.runtime, { kafka: 'Kafka at b:1', sink: 'the store at s:2' }, rig.clock.nowMs());
+  expect(sentence).toContain('s for an answer of Kafka at b:1 or the store at s:2 about records that it handed over.');
+});

@@ -19,6 +19,9 @@ const LONG_ANSWER_MS = 10_000;
 /** Without partitions Kafka is asked every 10 s, and given 10 s for the answer. */
 const SILENT_KAFKA_MS = 30_000;
 
+/** An answer about a topic takes milliseconds: after so long a sink that asks Kafka, too, may be waiting for that. */
+const KAFKA_DOUBTED_MS = 2000;
+
 /** So many partitions are named one by one. */
 const NAMED = 3;
 
@@ -71,7 +74,8 @@ function lanesHealth(lanes: readonly LaneView[], silentMs: number, servers: Serv
   const stalled = lanes.flatMap((lane) => stalledSentence(lane) ?? []);
   if (stalled.length > 0) return { state: 'not-ready', sentence: some(stalled) };
   const halted = lanes.flatMap(({ halted: sentence }) => sentence ?? []);
-  const waiting = lanes.flatMap((lane) => waitingSentence(lane, servers, nowMs) ?? []);
+  const asked = silentMs > KAFKA_DOUBTED_MS ? { ...servers, sink: `${servers.kafka} or ${servers.sink}` } : servers;
+  const waiting = lanes.flatMap((lane) => waitingSentence(lane, asked, nowMs) ?? []);
   const silent = silentMs > SILENT_KAFKA_MS ? [`${servers.kafka} has not answered for ${Math.round(silentMs / 1000)} s.`] : [];
   if (silent.length + halted.length + waiting.length > 0) return { state: 'degraded', sentence: some([...silent, ...halted, ...waiting]) };
   const opening = lanes.filter(({ phase }) => phase === 'opening').length;
@@ -85,7 +89,7 @@ const WAITED_FOR: Readonly<Record<Outage['why'], (servers: ServerNames) => strin
   retry: ({ sink }) => sink,
   gap: ({ sink }) => sink,
   'dead-letter': ({ kafka }) => kafka,
-  open: ({ kafka, sink }) => `${kafka} or ${sink}`,
+  open: ({ kafka, sink }) => (sink.startsWith(kafka) ? sink : `${kafka} or ${sink}`),
 };
 
 function waitingSentence(
