@@ -48,3 +48,12 @@ export type Step =
   | 'look up the log’s start'
   | 'write to the store'
   | 'find room on the disk';
+
+/** Events that say that the store step gets on. */
+export const PROGRESS: ReadonlySet<ArchiveEvent['kind']> = new Set([
+  'object-stored',
+  'claim-met',
+  'void-declared',
+  'loss-declared',
+  'topic-made-anew',
+]);

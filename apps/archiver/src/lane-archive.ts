@@ -1,6 +1,6 @@
 import { type Batch, type Outcome, STORED } from '@tailrace/kafka-kit';
 import type { ChainId, OffsetRange, RowFile } from '@tailrace/lake';
-import type { ArchiveEvent, Step } from './archive-events.ts';
+import { PROGRESS, type Step } from './archive-events.ts';
 import type { ArchivePorts } from './archive-ports.ts';
 import { recordsFrom } from './batch-records.ts';
 import { Abandoned, OutOfOrder } from './faults.ts';
@@ -15,15 +15,6 @@ import { rowsFrom } from './store-object.ts';
 import { type Closed, StoreQueue } from './store-queue.ts';
 import { TimeBarrier } from './time-barrier.ts';
 import { Turn } from './turn.ts';
-
-/** Events that say that the store step gets on. */
-const PROGRESS: ReadonlySet<ArchiveEvent['kind']> = new Set([
-  'object-stored',
-  'claim-met',
-  'void-declared',
-  'loss-declared',
-  'topic-made-anew',
-]);
 
 /** One owned partition: rows are gathered in an open object, closed objects are stored one after another, and batches wait for theirs. */
 export class LaneArchive implements RoomUser {

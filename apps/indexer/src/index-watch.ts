@@ -32,8 +32,8 @@ export async function watchIndices(indices: DailyIndices, options: IndexWatchOpt
   };
   const rounds = async () => {
     while (!stopping.signal.aborted) {
-      // Ends early, and without an error, when it is to stop.
-      await sleep(everyMs, undefined, { signal: stopping.signal }).catch(() => {}); // Woken by a stop.
+      // Safe: all that this can reject with is the stop, which is looked at next.
+      await sleep(everyMs, undefined, { signal: stopping.signal }).catch(() => {});
       if (!stopping.signal.aborted) await round();
     }
   };

@@ -10,6 +10,7 @@ export { createNativeConsumer } from './broker/native-consumer.ts';
 export { incarnationOf, TopicIdentity } from './broker/topic-identity.ts';
 export { Turns } from './broker/turns.ts';
 export type { BatchLimits } from './consume/batcher.ts';
+export type { ConsumerRuntime, RuntimeState } from './consume/consumer-runtime.ts';
 export type { Batch, CloseReason, Gap, Lane, Outcome, Sink } from './consume/contract.ts';
 export { STORED, StandsStill } from './consume/contract.ts';
 export type { DeadLetterHalt, DeadLetterPort } from './consume/dead-letters.ts';
@@ -17,7 +18,7 @@ export type { IdleMember } from './consume/idle-member.ts';
 export type { HaltReason } from './consume/lane.ts';
 export type { HaltCause, LaneView } from './consume/lane-view.ts';
 export type { ConsumerOptions, DrainReport, RuntimePorts, StuckLane } from './consume/options.ts';
-export { type ConsumerRuntime, createConsumerRuntime, type RuntimeState } from './consume/runtime.ts';
+export { createConsumerRuntime } from './consume/runtime.ts';
 export { TAILRACE } from './observe/command.ts';
 export { metricReference } from './observe/metric-reference.ts';
 export {

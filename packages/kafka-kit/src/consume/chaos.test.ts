@@ -6,7 +6,8 @@ import { ManualClock } from '../testing/manual-clock.ts';
 import { MemoryCluster } from '../testing/memory-cluster.ts';
 import type { MemoryConsumer } from '../testing/memory-consumer.ts';
 import { Random } from '../testing/random.ts';
-import { type ConsumerRuntime, createConsumerRuntime } from './runtime.ts';
+import type { ConsumerRuntime } from './consumer-runtime.ts';
+import { createConsumerRuntime } from './runtime.ts';
 
 const TOPIC = 'events';
 const GROUP = 'readers';

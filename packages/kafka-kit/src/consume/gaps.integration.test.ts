@@ -8,8 +8,9 @@ import { deleteRecordsBefore } from '../testing/delete-records.ts';
 import { RealKafka } from '../testing/real-kafka.ts';
 import { TransactionalProducer } from '../testing/transactions.ts';
 import { systemClock } from '../time/clock.ts';
+import type { ConsumerRuntime } from './consumer-runtime.ts';
 import { type Batch, type Gap, type Lane, type Outcome, STORED } from './contract.ts';
-import { type ConsumerRuntime, createConsumerRuntime } from './runtime.ts';
+import { createConsumerRuntime } from './runtime.ts';
 
 const real = new RealKafka('gaps');
 afterAll(() => real.close());

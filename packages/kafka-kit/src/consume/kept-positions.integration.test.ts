@@ -7,8 +7,9 @@ import { type PositionsPort, positionsLog } from '../recover/positions-log.ts';
 import { addPartitions, forgetCommits } from '../testing/forget-commits.ts';
 import { RealKafka } from '../testing/real-kafka.ts';
 import { systemClock } from '../time/clock.ts';
+import type { ConsumerRuntime } from './consumer-runtime.ts';
 import { type Batch, STORED } from './contract.ts';
-import { type ConsumerRuntime, createConsumerRuntime } from './runtime.ts';
+import { createConsumerRuntime } from './runtime.ts';
 
 const real = new RealKafka('positions');
 let publisher: Publisher;

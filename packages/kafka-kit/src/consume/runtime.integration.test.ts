@@ -5,8 +5,9 @@ import { runtimeHealth } from '../observe/runtime-health.ts';
 import { connectPublisher } from '../publish/kafka-publisher.ts';
 import { RealKafka } from '../testing/real-kafka.ts';
 import { systemClock } from '../time/clock.ts';
+import type { ConsumerRuntime } from './consumer-runtime.ts';
 import { type Batch, type Outcome, STORED } from './contract.ts';
-import { type ConsumerRuntime, createConsumerRuntime } from './runtime.ts';
+import { createConsumerRuntime } from './runtime.ts';
 
 const real = new RealKafka('runtime');
 afterAll(() => real.close());

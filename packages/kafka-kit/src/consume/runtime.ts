@@ -7,6 +7,7 @@
  */
 import { BrokerError } from '../broker/broker-consumer.ts';
 import type { RawRecord, TopicPartition } from '../records.ts';
+import type { ConsumerRuntime, RuntimeState } from './consumer-runtime.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { FetchWatch } from './fetch-watch.ts';
 import { FlowControl } from './flow-control.ts';
@@ -31,34 +32,6 @@ import { Tally } from './tally.ts';
 const UNCONNECTED_CLOSE_MS = 1000;
 /** Kept of a caller's time for a stop. */
 const STOP_MARGIN_SHARE = 0.02;
-
-/** What the runtime is doing. */
-export type RuntimeState =
-  | { readonly kind: 'idle' }
-  | { readonly kind: 'running' }
-  | { readonly kind: 'stopping'; readonly deadlineMs: number }
-  | { readonly kind: 'stopped'; readonly report: DrainReport }
-  | { readonly kind: 'failed'; readonly error: Error; readonly report: DrainReport };
-
-/** A group member that hands records to one sink. */
-export interface ConsumerRuntime {
-  readonly state: RuntimeState;
-  /** Every owned partition with what is known of it. */
-  lanes(): readonly LaneView[];
-  /** What is known while no partition is owned; undefined while one is. */
-  idle(): IdleMember | undefined;
-  /** Since when Kafka has answered no question about the topics, of which one is asked every 10 s; undefined while it answers. */
-  silentSinceMs(): number | undefined;
-  /** Joins the group. Rejects when the first connection can not be made. */
-  start(): Promise<void>;
-  /**
-   * Settles and commits what it can by the deadline, then leaves. `withinMs`: what the caller has left, where that is less than the
-   * group's own time for a stop. Callers share one promise; never rejects.
-   */
-  stop(withinMs?: number): Promise<DrainReport>;
-  /** Resolves after a stop; rejects when the client can not go on (a fatal error). */
-  readonly finished: Promise<DrainReport>;
-}
 
 /** Makes a runtime; nothing happens before `start`. Throws RangeError on options that contradict each other. */
 export function createConsumerRuntime(options: ConsumerOptions, ports: RuntimePorts): ConsumerRuntime {

@@ -6,8 +6,9 @@ import { runtimeHealth } from '../observe/runtime-health.ts';
 import { connectPublisher } from '../publish/kafka-publisher.ts';
 import type { KafkaSettings } from '../settings.ts';
 import { systemClock } from '../time/clock.ts';
+import type { ConsumerRuntime } from './consumer-runtime.ts';
 import { STORED } from './contract.ts';
-import { type ConsumerRuntime, createConsumerRuntime } from './runtime.ts';
+import { createConsumerRuntime } from './runtime.ts';
 
 const TOPIC = 'events';
 const PARTITIONS = 12;

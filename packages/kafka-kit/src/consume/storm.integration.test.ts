@@ -4,8 +4,9 @@ import type { RuntimeEvent } from '../observe/runtime-events.ts';
 import { connectPublisher } from '../publish/kafka-publisher.ts';
 import { RealKafka } from '../testing/real-kafka.ts';
 import { systemClock } from '../time/clock.ts';
+import type { ConsumerRuntime } from './consumer-runtime.ts';
 import { type Batch, type Outcome, STORED } from './contract.ts';
-import { type ConsumerRuntime, createConsumerRuntime } from './runtime.ts';
+import { createConsumerRuntime } from './runtime.ts';
 
 const real = new RealKafka('storm');
 afterAll(() => real.close());

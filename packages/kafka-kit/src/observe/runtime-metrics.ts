@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
+import type { ConsumerRuntime } from '../consume/consumer-runtime.ts';
 import type { LaneView } from '../consume/lane-view.ts';
-import type { ConsumerRuntime } from '../consume/runtime.ts';
 import { type Clock, systemClock } from '../time/clock.ts';
 import { type Registered, registerMetrics, type SetGauge, startAtZero } from './metric-table.ts';
 import type { Pace } from './pace.ts';

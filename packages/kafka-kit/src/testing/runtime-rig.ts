@@ -1,7 +1,8 @@
+import type { ConsumerRuntime } from '../consume/consumer-runtime.ts';
 import type { DeadLetterPort } from '../consume/dead-letters.ts';
 import type { LaneView } from '../consume/lane-view.ts';
 import type { ConsumerOptions, DrainReport } from '../consume/options.ts';
-import { type ConsumerRuntime, createConsumerRuntime } from '../consume/runtime.ts';
+import { createConsumerRuntime } from '../consume/runtime.ts';
 import type { RuntimeEvent } from '../observe/runtime-events.ts';
 import type { PositionsPort } from '../recover/positions-log.ts';
 import { ManualClock } from './manual-clock.ts';
