@@ -41,6 +41,7 @@ it('apply says what it did, not what there was to do', async () => {
     lines: [
       '+ service-events: created with 12 partitions and 1 replica',
       '+ service-events.indexer.dlq: created with 12 partitions and 1 replica',
+      '+ service-events.indexer.replay: created with 12 partitions and 1 replica',
       '+ tailrace.positions: created with 1 partition and 1 replica',
       'The topics are as declared.',
     ],

@@ -90,3 +90,11 @@ export function groupNamed(name: GroupName): GroupDeclaration {
   if (found === undefined) throw new Error(`no group is named ${name}`);
   return found;
 }
+
+/** The group that reads a group's side channel of replayed records. */
+export function replayGroupName(group: string): string {
+  return `${group}.replay`;
+}
+
+/** The groups that take replays: those with a side channel for them. */
+export const replayable: readonly GroupDeclaration[] = groups.filter(({ sideTopics }: GroupDeclaration) => sideTopics.includes('replay'));

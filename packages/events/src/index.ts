@@ -18,6 +18,8 @@ export {
   gapPolicies,
   groupNamed,
   groups,
+  replayable,
+  replayGroupName,
   type SideTopic,
 } from './groups.ts';
 export { growthProblems } from './growth.ts';

@@ -6,7 +6,7 @@ const topics = topicsFor('cluster');
 const retentionMs = (name: string) => Number(topics.find((topic) => topic.name === name)?.configs['retention.ms']);
 
 describe('declared topics', () => {
-  it('make only service-events, the indexer’s dead letters and the positions now, as the design has it', () => {
+  it('make only service-events, what belongs to the indexer and the positions now, as the design has it', () => {
     expect(topics.filter((topic) => topic.state === 'active')).toEqual([
       {
         name: 'service-events',
@@ -37,6 +37,23 @@ describe('declared topics', () => {
         configs: {
           'cleanup.policy': 'delete',
           'retention.ms': '1209600000',
+          'min.insync.replicas': '2',
+          'message.timestamp.type': 'LogAppendTime',
+          'unclean.leader.election.enable': 'false',
+          'max.message.bytes': '2162688',
+        },
+      },
+      {
+        name: 'service-events.indexer.replay',
+        about: 'Replayed records for indexer, apart from the live ones.',
+        state: 'active',
+        key: 'as-source',
+        source: 'service-events',
+        partitions: 12,
+        replicationFactor: 3,
+        configs: {
+          'cleanup.policy': 'delete',
+          'retention.ms': '604800000',
           'min.insync.replicas': '2',
           'message.timestamp.type': 'LogAppendTime',
           'unclean.leader.election.enable': 'false',

@@ -128,8 +128,8 @@ function sideTopics(group: GroupDeclaration): Row[] {
   return group.sideTopics.map((kind) => ({
     name: sideTopicName(SERVICE_EVENTS_TOPIC, group.name, kind),
     about: sideTopicAbout(group.name, kind),
-    // Retries and replays come with a later release; dead letters are written by every group that runs.
-    state: kind === 'dlq' ? group.state : 'planned',
+    // Retries come with a later release.
+    state: kind.startsWith('retry.') ? 'planned' : group.state,
     key: 'as-source',
     source: SERVICE_EVENTS_TOPIC,
     partitions: PARTITIONS,

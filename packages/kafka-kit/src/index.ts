@@ -44,6 +44,17 @@ export { connectPublisher } from './publish/kafka-publisher.ts';
 export type { Coordinates, Headers, RawRecord, TopicPartition } from './records.ts';
 export { partitionKey } from './records.ts';
 export { type Backoff, backoffMs, DEFAULT_BACKOFF } from './recover/backoff.ts';
+export {
+  type AppliedCounts,
+  type ChannelPosition,
+  type ChannelRecord,
+  channelRecord,
+  readChannelRecord,
+  type SentKey,
+  type SentPosition,
+  sentRecord,
+  sentTombstone,
+} from './recover/channel-record.ts';
 export { type DeadLetter, deadLetterRecord, readDeadLetter } from './recover/dead-letter.ts';
 export { BUDGET_RULE, type BudgetRule } from './recover/dead-letter-budget.ts';
 export { firstTimes } from './recover/first-times.ts';
@@ -53,6 +64,7 @@ export { gapAt } from './recover/position.ts';
 export type { KeptPosition } from './recover/position-record.ts';
 export { type PositionsPort, positionsLog, type ReadPositions } from './recover/positions-log.ts';
 export { type LogRange, readRanges } from './recover/read-ranges.ts';
+export { HistoryHole, type HistoryPart, type HistoryRecord, type RecordHistory } from './recover/record-history.ts';
 export { decodeSideRecord, encodeSideRecord, type RecordParts, type SideRecord } from './recover/side-record.ts';
 export { placed, untilReached, type WaitedFor, type WaitingRoom } from './recover/until-reached.ts';
 export type { KafkaSettings } from './settings.ts';

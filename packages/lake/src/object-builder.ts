@@ -1,5 +1,6 @@
 import { readFile, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { checksumText } from '@tailrace/kafka-kit/digest';
 import { asyncBufferFromFile } from 'hyparquet';
 import type { MakeObject } from './claims.ts';
 import type { Database } from './duckdb.ts';
@@ -7,7 +8,6 @@ import { readFooter, verifyFooter } from './footer.ts';
 import type { DataEntry } from './ledger-entry.ts';
 import { dataKey, type LakeLayout } from './object-names.ts';
 import { behindHoles, offsetsIn, within } from './ranges.ts';
-import { checksumText } from './record-digest.ts';
 import type { ChainId, OffsetRange } from './records.ts';
 import { RowFile } from './row-file.ts';
 import { type RowSlice, sliceTotals } from './row-file-sql.ts';

@@ -1,11 +1,12 @@
 import type { DuckDBConnection, DuckDBDataChunk } from '@duckdb/node-api';
 import { DuckDBBlobValue } from '@duckdb/node-api';
+import { addDigest, checksumText } from '@tailrace/kafka-kit/digest';
 import type { FileColumn } from './columns.ts';
 import { type Database, sqlText } from './duckdb.ts';
 import { FileDamage } from './file-damage.ts';
 import { FILE_VERSION, type FileDescription } from './footer.ts';
 import { REBUILD_VERSION, rebuildSql } from './rebuild.ts';
-import { addDigest, checksumText, recordDigest } from './record-digest.ts';
+import { recordDigest } from './record-digest.ts';
 import type { LakeRecord } from './records.ts';
 
 /** The expression for a record's original bytes, NULL for a tombstone. */

@@ -1,9 +1,9 @@
 import { parquetColumns } from '@tailrace/events';
+import { checksumText } from '@tailrace/kafka-kit/digest';
 import { type FileColumn, fieldIds, recordColumns } from './columns.ts';
 import { type Database, sqlName, sqlText } from './duckdb.ts';
 import { DESCRIPTION_KEY, FILE_VERSION, type FileDescription } from './footer.ts';
 import { REBUILD_VERSION, rebuildSql } from './rebuild.ts';
-import { checksumText } from './record-digest.ts';
 import type { ChainId } from './records.ts';
 import { type RowSlice, rowsSql } from './row-file-sql.ts';
 import type { RowTotals } from './row-totals.ts';

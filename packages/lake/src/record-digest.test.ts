@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import { addDigest, checksumText, DigestSum } from '@tailrace/kafka-kit/digest';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addDigest, checksumText, DigestSum, digestText, recordDigest } from './record-digest.ts';
+import { digestText, recordDigest } from './record-digest.ts';
 import type { LakeRecord } from './records.ts';
 
 const bytes = fc.option(

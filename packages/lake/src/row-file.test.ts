@@ -1,8 +1,9 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { addDigest } from '@tailrace/kafka-kit/digest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Database } from './duckdb.ts';
-import { addDigest, recordDigest } from './record-digest.ts';
+import { recordDigest } from './record-digest.ts';
 import type { LakeRecord } from './records.ts';
 import { RowFile } from './row-file.ts';
 import { sliceTotals } from './row-file-sql.ts';

@@ -1,4 +1,4 @@
-import { DigestSum } from './record-digest.ts';
+import { DigestSum } from '@tailrace/kafka-kit/digest';
 import type { LakeRecord } from './records.ts';
 
 /** What a run of rows holds. Times are broker ms; the checksum is the sum of the rows' digests. */

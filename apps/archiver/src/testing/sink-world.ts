@@ -52,6 +52,7 @@ export function batchOf(records: readonly LakeRecord[], chain: ChainId = CHAIN):
     value: (i) => at(i).value,
     headers: (i) => at(i).headers,
     origin: (i) => ({ ...chain, offset: at(i).offset, timestampMs: at(i).timestampMs }),
+    notes: () => [],
     release: () => {
       released = true;
     },

@@ -35,6 +35,7 @@ export function batchOf(
     value,
     headers: (i) => at(i).headers ?? [],
     origin: (i) => at(i).origin ?? { ...source, offset: firstOffset + i, timestampMs: timestampMs(i) },
+    notes: () => [],
     release: () => {},
   };
 }

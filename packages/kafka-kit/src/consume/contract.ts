@@ -27,6 +27,8 @@ export interface Batch {
   headers(i: number): Headers;
   /** The record's own coordinates, or on a declared side channel those of its `origin.*` headers. */
   origin(i: number): Coordinates;
+  /** On a declared side channel the headers that tell of its way there (`dlq.*`, `replay.*`); none elsewhere. */
+  notes(i: number): Headers;
   /**
    * The sink has its own copy: the bytes are let go and leave the memory bound, the records stay unsettled. After it the batch tells
    * only its source, length and offsets, and the sink retries by itself and rejects only on abort.

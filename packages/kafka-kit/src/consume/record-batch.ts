@@ -85,7 +85,11 @@ export class RecordBatch implements Batch {
 
   /** How many times the record was brought back from the dead letters. */
   replays(i: number): number {
-    return replaysOf(this.#side(i)?.notes ?? []);
+    return replaysOf(this.notes(i));
+  }
+
+  notes(i: number): Headers {
+    return this.#side(i)?.notes ?? [];
   }
 
   release(): void {

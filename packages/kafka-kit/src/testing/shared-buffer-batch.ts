@@ -74,6 +74,11 @@ export class SharedBufferBatch implements Batch {
     return { topic, incarnation, partition, offset: this.offset(i), timestampMs: this.timestampMs(i) };
   }
 
+  notes(i: number): Headers {
+    this.#part(i);
+    return [];
+  }
+
   release(): void {
     this.released = true;
     this.overwrite();

@@ -1,3 +1,4 @@
+import { addDigest, checksumText } from '@tailrace/kafka-kit/digest';
 import type { LookInto } from '../audit-entry.ts';
 import { FILE_VERSION, type FileDescription } from '../footer.ts';
 import type { DataEntry } from '../ledger-entry.ts';
@@ -5,7 +6,6 @@ import { dataEntry } from '../object-builder.ts';
 import type { LakeLayout } from '../object-names.ts';
 import { StoreError } from '../object-store.ts';
 import { REBUILD_VERSION } from '../rebuild.ts';
-import { addDigest, checksumText } from '../record-digest.ts';
 import type { ChainId, OffsetRange } from '../records.ts';
 import type { RowTotals } from '../row-totals.ts';
 import type { Row } from './simulated-log.ts';
