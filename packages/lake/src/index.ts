@@ -25,6 +25,7 @@ export { Database } from './duckdb.ts';
 export { FileDamage } from './file-damage.ts';
 export { readFooter } from './footer.ts';
 export { type KafkaExtents, withKafka } from './kafka-extents.ts';
+export { LakeHistory, type LakeHistoryPorts } from './lake-history.ts';
 export { lakeLayout, STREAM } from './lake-layout.ts';
 export { Ledger } from './ledger.ts';
 export { type DataEntry, LedgerDamage, type LedgerEntry, MAX_DATA_SPAN } from './ledger-entry.ts';

@@ -85,6 +85,12 @@ export class Ledger {
     return undefined;
   }
 
+  /** Where the last entry begins that begins at or below `offset`: the one that holds it, if any does. Nothing is read of it. */
+  async firstBelow(chain: ChainId, offset: number): Promise<number | undefined> {
+    const near = Math.max(0, offset - MAX_DATA_SPAN);
+    return (await this.#lastFirst(chain, near, offset)) ?? (near === 0 ? undefined : await this.#lastFirst(chain, 0, offset));
+  }
+
   /** Whether a note stands beside the data entry at `first` that nothing of its range was left. */
   async isLost(chain: ChainId, first: number): Promise<boolean> {
     return (await this.store.sizeBytes(lostKey(this.lake, chain, first))) !== undefined;

@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { HistoryHole, type HistoryPart, type RecordHistory } from '@tailrace/kafka-kit';
+import { asyncBufferFromFile } from 'hyparquet';
+import { claimStands } from './claims.ts';
+import { undecodable } from './decode-object.ts';
+import type { Database } from './duckdb.ts';
+import { FileDamage, GONE } from './file-damage.ts';
+import { readFooter } from './footer.ts';
+import type { Ledger } from './ledger.ts';
+import { type DataEntry, LedgerDamage, type LedgerEntry } from './ledger-entry.ts';
+import { readParquet } from './parquet-reader.ts';
+import { within } from './ranges.ts';
+import type { ChainId, LakeRecord, OffsetRange } from './records.ts';
+
+export interface LakeHistoryPorts {
+  readonly ledger: Ledger;
+  readonly database: Database;
+  /** Where an object lies while it is read. */
+  readonly folder: string;
+}
+
+type Of = Parameters<RecordHistory['read']>[0];
+
+/**
+ * What the lake keeps of a partition, byte for byte as it was, up to its chain's end. An object is fetched whole; the checksum of what was read of one is
+ * compared behind its last record: one that differs is a hole behind records that were given already.
+ */
+export class LakeHistory implements RecordHistory {
+  readonly #ports: LakeHistoryPorts;
+
+  constructor(ports: LakeHistoryPorts) {
+    this.#ports = ports;
+  }
+
+  async *read(of: Of, from: number, to: number, signal: AbortSignal): AsyncIterable<HistoryPart> {
+    const chain: ChainId = { topic: of.topic, incarnation: of.incarnation, partition: of.partition };
+    let at = from;
+    for await (const { first, behind } of this.#firsts(chain, from)) {
+      signal.throwIfAborted();
+      if (at >= to) return;
+      if (first > at) throw new HistoryHole(of, at, Math.min(first, to), 'the lake has no entry for them');
+      const entry = await this.#entry(of, chain, first, at, behind);
+      if (entry.next <= at) continue;
+      if (entry.kind !== 'data') {
+        const kind = entry.kind === 'genesis' ? 'before-archive' : entry.kind;
+        yield { kind, from: at, to: Math.min(entry.next, to) };
+      } else if (!(await claimStands(this.#ports.ledger, chain, entry))) {
+        if (behind === undefined) return;
+        throw new HistoryHole(of, at, Math.min(entry.next, to), `${entry.object} is gone from the lake`);
+      } else yield* this.#ofEntry(of, entry, { first: at, next: Math.min(entry.next, to) }, signal);
+      at = entry.next;
+    }
+  }
+
+  /** The entries from the one on that holds `from`; `behind` is where the next one begins: the last has none. */
+  async *#firsts(chain: ChainId, from: number): AsyncIterable<{ readonly first: number; readonly behind: number | undefined }> {
+    const { ledger } = this.#ports;
+    const start = (await ledger.firstBelow(chain, from)) ?? from;
+    let before: number | undefined;
+    for await (const { first, kind } of ledger.items(chain, start)) {
+      if (kind !== 'entry') continue;
+      if (before !== undefined) yield { first: before, behind: first };
+      before = first;
+    }
+    if (before !== undefined) yield { first: before, behind: undefined };
+  }
+
+  async #entry(of: Of, chain: ChainId, first: number, at: number, behind: number | undefined): Promise<LedgerEntry> {
+    try {
+      return await this.#ports.ledger.readEntry(chain, first);
+    } catch (fault) {
+      // What a damaged entry covers is told by the one behind it; behind the last one nobody knows where to go on.
+      if (fault instanceof LedgerDamage && behind !== undefined)
+        throw new HistoryHole(of, at, Math.max(behind, at + 1), fault.message.replace(/\.$/, ''));
+      throw fault;
+    }
+  }
+
+  async *#ofEntry(of: Of, entry: DataEntry, range: OffsetRange, signal: AbortSignal): AsyncIterable<HistoryPart> {
+    const { ledger, database, folder } = this.#ports;
+    const body = await ledger.store.get(entry.object);
+    if (body === undefined) {
+      // Beside a claim without an object stands a note that nothing was left of its range.
+      yield { kind: 'lost', from: range.first, to: range.next };
+      return;
+    }
+    const path = join(folder, `${randomUUID()}.parquet`);
+    try {
+      await writeFile(path, body);
+      const { description } = await readFooter(entry.object, await asyncBufferFromFile(path));
+      yield* this.#parts(entry, description.from, range, readParquet(database, path, description), signal);
+    } catch (fault) {
+      const damage = fault instanceof FileDamage ? fault : undecodable(entry.object, path, fault);
+      if (damage === undefined || damage.what === GONE) throw fault;
+      throw new HistoryHole(of, range.first, range.next, damage.message.replaceAll(path, entry.object).replace(/\.$/, ''));
+    } finally {
+      await rm(path, { force: true });
+    }
+  }
+
+  /** The rows of an object within the range, with what lies between them: voids, and in front of them what the log no longer held. */
+  async *#parts(
+    entry: DataEntry,
+    heldFrom: number,
+    range: OffsetRange,
+    rows: AsyncIterable<readonly LakeRecord[]>,
+    signal: AbortSignal,
+  ): AsyncIterable<HistoryPart> {
+    const lost = within([{ first: entry.first, next: heldFrom }], range);
+    const between = [
+      ...lost.map((each) => ({ ...each, kind: 'lost' as const })),
+      ...within(entry.voids, range).map((each) => ({ ...each, kind: 'void' as const })),
+    ].filter(({ kind, first }) => kind === 'lost' || first >= heldFrom);
+    let at = range.first;
+    for await (const records of rows) {
+      signal.throwIfAborted();
+      const wanted = records.filter(({ offset }) => offset >= range.first && offset < range.next);
+      let start = 0;
+      for (const [i, { offset }] of wanted.entries()) {
+        if (offset === at) {
+          at += 1;
+          continue;
+        }
+        if (i > start) yield { kind: 'records', records: wanted.slice(start, i) };
+        start = i;
+        for (let hole = between[0]; hole !== undefined && hole.first === at; hole = between[0]) {
+          yield { kind: hole.kind, from: hole.first, to: hole.next };
+          at = hole.next;
+          between.shift();
+        }
+        if (offset !== at) throw new FileDamage(entry.object, `offset ${offset} comes where ${at} is next`);
+        at += 1;
+      }
+      if (wanted.length > start) yield { kind: 'records', records: start === 0 ? wanted : wanted.slice(start) };
+    }
+    for (const hole of between) {
+      if (hole.first !== at) break;
+      yield { kind: hole.kind, from: hole.first, to: hole.next };
+      at = hole.next;
+    }
+    if (at !== range.next) throw new FileDamage(entry.object, `its rows end before offset ${at}, and its entry at ${entry.next}`);
+  }
+}
