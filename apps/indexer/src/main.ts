@@ -25,6 +25,7 @@ import { IncarnationGate } from './incarnation-gate.ts';
 import { IndexSink } from './index-sink.ts';
 import { watchIndices } from './index-watch.ts';
 import { INDEXER_METRICS } from './metric-table.ts';
+import { loadParser } from './parser.ts';
 import { SearchClient } from './search-client.ts';
 
 /** The stream that is indexed; the alias and the indices bear its name. */
@@ -51,6 +52,7 @@ await runService({
       kafka: { name: 'Kafka', at: kafka.bootstrapServers },
       opensearch: { name: 'OpenSearch', at: config.opensearch.url },
     };
+    const parser = config.parser === undefined ? undefined : await loadParser(config.parser);
     const client = await start(
       'opensearch',
       () => new SearchClient(config.opensearch),
@@ -104,6 +106,7 @@ await runService({
           indices,
           incarnations: new IncarnationGate((topic) => broker.incarnation(topic, LOOKUP_TIMEOUT_MS)),
           nowMs: Date.now,
+          parser,
           onFallback: (detail) => {
             fallbacks.inc();
             log.debug({ detail }, 'an event was indexed by its typed fields only');
