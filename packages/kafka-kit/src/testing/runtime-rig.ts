@@ -5,6 +5,7 @@ import type { ConsumerOptions, DrainReport } from '../consume/options.ts';
 import { createConsumerRuntime } from '../consume/runtime.ts';
 import type { RuntimeEvent } from '../observe/runtime-events.ts';
 import type { PositionsPort } from '../recover/positions-log.ts';
+import type { RecordHistory } from '../recover/record-history.ts';
 import { ManualClock } from './manual-clock.ts';
 import { MemoryCluster } from './memory-cluster.ts';
 import type { MemoryConsumer } from './memory-consumer.ts';
@@ -42,6 +43,7 @@ export class RuntimeRig {
   /** Given to the members that are made from then on. */
   deadLetters: DeadLetterPort | undefined;
   positions: PositionsPort | undefined;
+  history: RecordHistory | undefined;
   readonly #settings: Settings;
 
   constructor(partitions = 1, settings: Partial<Settings> = {}) {
@@ -60,6 +62,7 @@ export class RuntimeRig {
         clock: this.clock,
         observe: (event) => void events.push(event),
         ...(this.deadLetters === undefined ? {} : { deadLetters: this.deadLetters }),
+        ...(this.history === undefined ? {} : { history: this.history }),
         ...(this.positions === undefined ? {} : { positions: this.positions }),
       },
     );
