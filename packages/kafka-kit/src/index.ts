@@ -59,9 +59,10 @@ export {
 } from './recover/channel-record.ts';
 export { type DeadLetter, deadLetterRecord, readDeadLetter } from './recover/dead-letter.ts';
 export { BUDGET_RULE, type BudgetRule } from './recover/dead-letter-budget.ts';
-export { firstTimes } from './recover/first-times.ts';
+export { connectTimeReader, type FirstTimes, firstTimes, type TimeReader } from './recover/first-times.ts';
 export { type GapDone, type GapPolicy, gapDone } from './recover/gap-policy.ts';
 export { gapFinding, gapWay } from './recover/gap-sentence.ts';
+export { oldestUnread } from './recover/oldest-unread.ts';
 export { gapAt } from './recover/position.ts';
 export type { KeptPosition } from './recover/position-record.ts';
 export { type PositionsPort, positionsLog, type ReadPositions } from './recover/positions-log.ts';
