@@ -1,4 +1,5 @@
 import { reasonsOf } from '../observe/reasons.ts';
+import { whatIsWrong } from './answers.ts';
 import { type Gap, type Outcome, StandsStill } from './contract.ts';
 import { DeadLetters, type DeadRecord } from './dead-letters.ts';
 import type { GapNews, HaltReason, LaneState } from './lane.ts';
@@ -17,11 +18,11 @@ interface Settled {
 export class Dispatcher {
   readonly #context: LoopContext;
   readonly #reopen: (lane: LaneState, cause: unknown) => void;
-  readonly #passed: (lane: LaneState, gap: Gap) => void;
+  readonly #passed: (lane: LaneState, news: GapNews) => void;
   readonly #deadLetters: DeadLetters | undefined;
 
   /** `passed`: the sink knows of the gap, which has left the queue. */
-  constructor(context: LoopContext, reopen: (lane: LaneState, cause: unknown) => void, passed: (lane: LaneState, gap: Gap) => void) {
+  constructor(context: LoopContext, reopen: (lane: LaneState, cause: unknown) => void, passed: (lane: LaneState, news: GapNews) => void) {
     this.#context = context;
     this.#reopen = reopen;
     this.#passed = passed;
@@ -209,7 +210,7 @@ export class Dispatcher {
       // By name: a batch before the gap may have failed meanwhile, and stands at the head again.
       lane.queue = lane.queue.filter((item) => item !== news);
       if (lane.outage?.why === 'gap') this.#context.recovered(lane, 'outage');
-      this.#passed(lane, gap);
+      this.#passed(lane, news);
     };
     const { facts } = lane;
     if (sink.gap === undefined || facts === undefined) {
@@ -242,21 +243,6 @@ function detailed({ reason, cause }: DeadRecord): string {
   return `${reason} (${detail.length > MAX_DETAIL_CHARACTERS ? `${detail.slice(0, MAX_DETAIL_CHARACTERS)}…` : detail})`;
 }
 
-/** What makes an answer useless; undefined when it has one outcome for each record. A hole in the array would leave its record unsettled for ever. */
-function whatIsWrong(outcomes: unknown, length: number): string | undefined {
-  if (!Array.isArray(outcomes)) return typeof outcomes;
-  if (outcomes.length !== length) return `${outcomes.length} outcomes`;
-  for (let i = 0; i < length; i += 1) if (!isOutcome(outcomes[i])) return `no outcome at ${i}`;
-  return undefined;
-}
-
 function isSettling({ kind }: Outcome): boolean {
   return kind === 'stored' || kind === 'skipped';
-}
-
-function isOutcome(outcome: unknown): boolean {
-  if (typeof outcome !== 'object' || outcome === null || !('kind' in outcome)) return false;
-  if (outcome.kind === 'stored') return true;
-  const named = 'reason' in outcome && typeof outcome.reason === 'string';
-  return named && (outcome.kind === 'skipped' || outcome.kind === 'retry' || outcome.kind === 'dead');
 }

@@ -41,12 +41,15 @@ export class GapVerdict {
     this.#context.observe({ kind: 'gap', lane: lane.tp, gap, done: this.done(gap) });
   }
 
-  halt(lane: LaneState, gap: Gap): void {
+  halt(lane: LaneState, gap: Gap, sentence = this.#sentence(lane, gap)): void {
     letGoHeld(lane);
-    this.tell(lane, gap);
-    const { group, sink } = this.#context.options;
-    const sentence = gapSentence(group, lane, gap, sink.assign === undefined ? 'group' : 'sink');
+    this.#context.observe({ kind: 'gap', lane: lane.tp, gap, done: 'halted' });
     this.#context.halt(lane, { kind: 'gap', gap, sentence });
+  }
+
+  #sentence(lane: LaneState, gap: Gap): string {
+    const { group, sink } = this.#context.options;
+    return gapSentence(group, lane, gap, sink.assign === undefined ? 'group' : 'sink');
   }
 }
 

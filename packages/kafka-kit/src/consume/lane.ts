@@ -1,9 +1,10 @@
 import type { RawRecord, TopicPartition } from '../records.ts';
+import type { HistoryHole, PassedPart } from '../recover/record-history.ts';
 import { Batcher, type BatchLimits } from './batcher.ts';
 import type { CloseReason, Gap, Lane } from './contract.ts';
 import { OffsetLedger } from './offset-ledger.ts';
 import { RecordBatch } from './record-batch.ts';
-import { heldBytes } from './record-columns.ts';
+import { heldBytes, type OffsetRecord } from './record-columns.ts';
 
 /** Why a lane reads no further until a person acts or it is assigned anew. */
 export type HaltReason =
@@ -15,18 +16,34 @@ export type HaltReason =
 /**
  * `opening`: position not known yet. `checking`: something unexpected was delivered and is being looked up. `ending`: its topic was
  * made anew; the sink is told where the old one ended, behind all that is proven to be of it, and then a new lane takes its place.
+ * `restoring`: what Kafka no longer holds is read from the history, while the client reads nothing.
  */
 export type LanePhase =
   | { readonly kind: 'opening' }
   | { readonly kind: 'running' }
   | { readonly kind: 'checking'; readonly held: RawRecord[] }
   | { readonly kind: 'ending' }
+  | { readonly kind: 'restoring'; readonly restore: Restore }
   | { readonly kind: 'halted'; readonly why: HaltReason }
   | { readonly kind: 'draining' };
 
+/** How far the reading of a history has come. It goes on at the lane's next expected offset. */
+export interface Restore {
+  readonly from: number;
+  readonly sinceMs: number;
+  /** As of the last look-up: what lies below it Kafka has no more. */
+  logStart: number;
+  records: number;
+  passedOffsets: number;
+  /** Why Kafka is asked before anything else happens: whether it has what comes next. */
+  ask: 'at-end' | 'in-kafka' | HistoryHole | undefined;
+  /** While the history does not have what comes next. */
+  waits: { readonly sinceMs: number; readonly retryAtMs: number } | undefined;
+}
+
 /** The sink or the broker does not do what is needed; tried again at `retryAtMs`, for as long as it takes. */
 export interface Outage {
-  readonly why: 'sink' | 'retry' | 'gap' | 'open' | 'dead-letter';
+  readonly why: 'sink' | 'retry' | 'gap' | 'open' | 'history' | 'dead-letter';
   readonly reason: string;
   readonly sinceMs: number;
   readonly attempts: number;
@@ -58,6 +75,8 @@ export interface TopicLife {
 /** News of a gap, with its place in the queue. */
 export interface GapNews {
   readonly gap: Gap;
+  /** What the history says of it, where it was met there. */
+  readonly declared: PassedPart | undefined;
 }
 
 /** What a lane hands over next, in offset order: records, or news of a gap between them. */
@@ -88,6 +107,8 @@ export class LaneState implements TopicPartition {
   /** No look-up before this time: the group's first position is being committed. */
   lookUpFromMs = 0;
   paused = true;
+  /** Where the lane began to read. */
+  startedAt = 0;
   /** The next offset the client should deliver. */
   expected = 0;
   facts: Lane | undefined;
@@ -149,6 +170,7 @@ export class LaneState implements TopicPartition {
   begin(facts: Lane, startAt: number): void {
     this.facts = facts;
     this.life = { facts, provenEnd: startAt };
+    this.startedAt = startAt;
     this.expected = startAt;
     this.#ledger = new OffsetLedger(startAt);
     this.#storedUpTo = Math.max(this.#storedUpTo, facts.committed ?? -1);
@@ -156,7 +178,7 @@ export class LaneState implements TopicPartition {
   }
 
   /** Takes the next record in order: tracked, counted, batched. */
-  accept(record: RawRecord, nowMs: number): void {
+  accept(record: OffsetRecord, nowMs: number): void {
     this.#ledger.track(record.offset);
     this.#totals.deliveredRecords += 1;
     this.expected = record.offset + 1;
@@ -177,10 +199,10 @@ export class LaneState implements TopicPartition {
   }
 
   /** Puts news of a gap behind everything delivered before it. */
-  enqueueGap(gap: Gap): void {
+  enqueueGap(gap: Gap, declared?: PassedPart): void {
     this.#batcher.close('gap');
     this.#ledger.trackGap(gap.from, gap.to);
-    this.queue.push({ gap });
+    this.queue.push({ gap, declared });
   }
 
   /** A look-up begun when all below `end` had been delivered still gave the lane's topic id. */
@@ -218,15 +240,20 @@ export class LaneState implements TopicPartition {
     this.hold(-bytes);
   }
 
-  /** What may be stored now, once: the contiguous settled position, when it is above everything stored or committed before. */
-  takeStorable(): number | undefined {
-    const next = this.#ledger.nextToRead;
-    // A lane that never began has no position: storing its 0 would rewind the group.
-    if (this.facts === undefined || next <= this.#storedUpTo) return undefined;
-    // In another life of the topic the same offset means other records: committed there, it would hide all below it.
-    if (this.suspicion?.kind === 'recreated') return undefined;
+  /** What may be stored now, once: the contiguous settled position as far as `limit`, when it is above everything stored or committed before. */
+  takeStorable(limit = Number.POSITIVE_INFINITY): number | undefined {
+    const next = Math.min(this.reached ?? -1, limit);
+    if (next <= this.#storedUpTo) return undefined;
     this.#storedUpTo = next;
     return next;
+  }
+
+  /** The contiguous settled position; undefined where there is none that may be told. */
+  get reached(): number | undefined {
+    // A lane that never began has no position: storing its 0 would rewind the group.
+    if (this.facts === undefined) return undefined;
+    // In another life of the topic the same offset means other records: committed there, it would hide all below it.
+    return this.suspicion?.kind === 'recreated' ? undefined : this.#ledger.nextToRead;
   }
 
   /** Drops all that was not settled. Returns how many delivered records are thereby abandoned (I3). */

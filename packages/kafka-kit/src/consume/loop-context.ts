@@ -2,12 +2,14 @@ import type { BrokerConsumer, CommitResult, Position } from '../broker/broker-co
 import type { RuntimeEvent } from '../observe/runtime-events.ts';
 import { partitionKey, type RawRecord, type TopicPartition } from '../records.ts';
 import { backoffMs } from '../recover/backoff.ts';
+import type { RecordHistory } from '../recover/record-history.ts';
 import type { Clock } from '../time/clock.ts';
 import { StandsStill } from './contract.ts';
 import type { DeadLetterPort } from './dead-letters.ts';
 import { KeptPositions } from './kept-positions.ts';
 import { type HaltReason, LaneState, type LaneTotals, type Outage, type TopicLife } from './lane.ts';
 import type { ConsumerOptions, RuntimePorts } from './options.ts';
+import { StoreGate } from './store-gate.ts';
 
 /** What the parts of one runtime share. Lanes are changed only inside a turn of the loop: callbacks come in through `enter`. */
 export class LoopContext {
@@ -17,6 +19,8 @@ export class LoopContext {
   readonly observe: (event: RuntimeEvent) => void;
   readonly deadLetters: DeadLetterPort | undefined;
   readonly positions: KeptPositions | undefined;
+  readonly gate: StoreGate | undefined;
+  readonly history: RecordHistory | undefined;
   readonly lanes = new Map<string, LaneState>();
   readonly totals: LaneTotals = { usedBytes: 0, deliveredRecords: 0 };
   /** What was stored and not yet confirmed by the broker, by partition. */
@@ -39,7 +43,9 @@ export class LoopContext {
     this.clock = ports.clock;
     this.observe = ports.observe;
     this.deadLetters = ports.deadLetters;
+    this.history = ports.history;
     this.positions = ports.positions && new KeptPositions(this, ports.positions);
+    this.gate = ports.keeper && new StoreGate(this, ports.keeper);
   }
 
   /** Runs `change` in the next turn of the loop, and ends a wait for it. */
@@ -81,8 +87,9 @@ export class LoopContext {
   /** Stores what these lanes have settled, for the client's timer to commit. */
   store(lanes: Iterable<LaneState>): void {
     const positions: Position[] = [];
+    this.gate?.turn(this.clock.nowMs());
     for (const lane of lanes) {
-      const nextToRead = lane.takeStorable();
+      const nextToRead = lane.takeStorable(this.gate?.limit(lane));
       if (nextToRead === undefined) continue;
       positions.push({ topic: lane.topic, partition: lane.partition, nextToRead });
       this.unconfirmed.set(partitionKey(lane), nextToRead);
@@ -111,6 +118,15 @@ export class LoopContext {
     this.positions?.committed({ topic, partition, incarnation, nextToRead: Math.min(stored, nextToRead) });
   }
 
+  /** Has the client read on at an offset. */
+  read(lane: LaneState, at: number): void {
+    this.broker.unassign([lane]);
+    this.broker.assign([{ topic: lane.topic, partition: lane.partition, nextToRead: at }]);
+    // The pause outlives the assignment that it was made for.
+    this.broker.resume([lane]);
+    lane.paused = false;
+  }
+
   lane(tp: TopicPartition): LaneState | undefined {
     return this.lanes.get(partitionKey(tp));
   }
@@ -137,7 +153,7 @@ export class LoopContext {
       return;
     }
     const nowMs = this.clock.nowMs();
-    const slot = why === 'open' ? 'lookUp' : 'outage';
+    const slot = why === 'open' || why === 'history' ? 'lookUp' : 'outage';
     const attempts = (lane[slot]?.attempts ?? attemptsBefore) + 1;
     lane[slot] = {
       why,

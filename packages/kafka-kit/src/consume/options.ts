@@ -5,6 +5,7 @@ import type { Backoff } from '../recover/backoff.ts';
 import type { GapPolicy } from '../recover/gap-policy.ts';
 import type { StartPolicy } from '../recover/position.ts';
 import type { PositionsPort } from '../recover/positions-log.ts';
+import type { RecordHistory } from '../recover/record-history.ts';
 import type { Clock } from '../time/clock.ts';
 import type { BatchLimits } from './batcher.ts';
 import type { Sink } from './contract.ts';
@@ -41,6 +42,24 @@ export interface RuntimePorts {
   readonly deadLetters?: DeadLetterPort;
   /** Where positions are kept a second time. Without it only commits say where a group stands. */
   readonly positions?: PositionsPort;
+  /** What is awaited before positions are stored for a commit, at most once a second; for a sink that counts what it settles. */
+  readonly keeper?: StoreKeeper;
+  /** Where a group whose gap policy is `restore` reads what Kafka no longer holds. */
+  readonly history?: RecordHistory;
+}
+
+/** Everything below `nextToRead` is settled. */
+export interface ReachedPosition extends TopicPartition {
+  readonly nextToRead: number;
+}
+
+/** What must be durable before a position is stored for a commit. */
+export interface StoreKeeper {
+  /**
+   * Called by the loop, one call at a time, with positions that grow within one ownership. A rejection is tried again with backoff; until a call has
+   * resolved that named it, no position is stored. It must end by the deadline.
+   */
+  keep(positions: readonly ReachedPosition[], deadlineMs: number): Promise<void>;
 }
 
 /** What a stop achieved. `unsettled` is what will be read again by the next owner. */
@@ -78,7 +97,7 @@ export function leaveMs(stopMs: number): number {
 }
 
 /** Throws RangeError where settings contradict each other. */
-export function checkOptions(options: ConsumerOptions): void {
+export function checkOptions(options: ConsumerOptions, ports: Pick<RuntimePorts, 'history'>): void {
   const { batch, buffer, inFlightPerLane, topics } = options;
   if (topics.length === 0) throw new RangeError('a consumer needs at least one topic');
   const stranger = options.sideChannels?.find((topic) => !topics.includes(topic));
@@ -90,6 +109,8 @@ export function checkOptions(options: ConsumerOptions): void {
   // Passed without a word to anybody, a hole would be passed in silence.
   if (options.gaps?.kind === 'record-and-go-on' && options.sink.gap === undefined)
     throw new RangeError(`sink ${options.sink.name} has no gap(), and so can not record gaps`);
+  if (options.gaps?.kind === 'restore' && ports.history === undefined)
+    throw new RangeError(`group ${options.group} is to restore gaps, and has no history to read them from`);
   // A batch that can never fill would wait for its age while reading is paused: legal, but slow without a reason.
   if (batch.maxBytes > buffer.pauseAtBytes) throw new RangeError('batch.maxBytes must not exceed buffer.pauseAtBytes');
 }
