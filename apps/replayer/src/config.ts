@@ -1,4 +1,12 @@
-import { type ConfigOf, type Environment, kafkaVariables, loadConfig, s3Variables, type VariableTable, wholeNumber } from '@tailrace/service';
+import {
+  type ConfigOf,
+  type Environment,
+  kafkaVariables,
+  loadConfig,
+  s3Variables,
+  type VariableTable,
+  wholeNumber,
+} from '@tailrace/service';
 
 /** What a replay needs: where the records are, and what the consumer would skip. */
 export const replayerVariables = {

@@ -1,10 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-
-/** Says when a live group is late: then a replay waits. */
-export interface LiveGuard {
-  /** A sentence why to pause; undefined to go on. */
-  check(): Promise<string | undefined>;
-}
+import type { LiveGuard } from './live-guard.ts';
 
 /** Nothing more is to be sent: somebody has cancelled the run. */
 export class Cancelled extends Error {}
@@ -81,7 +76,7 @@ export class Governor {
     });
     await this.#trying('guard', async () => {
       this.#paused = await this.#ports.guard.check();
-      this.#tell('live', this.#paused === undefined ? undefined : `The replay pauses: ${this.#paused}`);
+      this.#tell('live', this.#paused);
     });
     await this.#trying('unread', async () => {
       // What is on its way now may be in the log, or not yet: it counts as both.

@@ -12,6 +12,8 @@ import {
 } from '@tailrace/kafka-kit';
 import {
   type ChainId,
+  FileDamage,
+  LedgerDamage,
   type OffsetRange,
   type PlannedPartition,
   type ReplayPart,
@@ -21,14 +23,14 @@ import {
 } from '@tailrace/lake';
 import { Cancelled } from './governor.ts';
 import { PartitionSender, type PartitionSenderPorts } from './partition-sender.ts';
+import { NotTaken, type ReplayChannel } from './replay-channel.ts';
 import { KEEP_NOTE, NOTHING_SENT, PLAN_NOTE, SentCount, sentBy } from './sent-state.ts';
-import { NotTaken, type SideChannel } from './side-channel.ts';
 
 /** Partitions that are read at a time: each has a reader of its own. */
 const AT_ONCE = 3;
 
 export interface PlanSenderPorts extends Pick<PartitionSenderPorts, 'admit' | 'chunk'> {
-  readonly channel: SideChannel;
+  readonly channel: ReplayChannel;
   /** How far earlier senders of the plan got. */
   sent(sideTopic: string, partition: number): SentPosition | undefined;
   readonly positionsTopic: string;
@@ -214,7 +216,7 @@ async function reachedBy(
   plan: number,
   planned: PlannedPartition,
   before: SentPosition,
-  channel: SideChannel,
+  channel: ReplayChannel,
   ends: ReadonlyMap<string, number>,
 ) {
   const { topic, partition, incarnation, sideNext } = before;
@@ -245,7 +247,15 @@ function notesOf({ id, keepDays }: StoredPlan): Headers {
 }
 
 /** No trying again helps: records are gone or damaged, or this program is at fault. */
-const FINAL: readonly (new (...args: never[]) => Error)[] = [HistoryHole, Cancelled, NotTaken, FileDamage, LedgerDamage, TypeError, RangeError];
+const FINAL: readonly (new (...args: never[]) => Error)[] = [
+  HistoryHole,
+  Cancelled,
+  NotTaken,
+  FileDamage,
+  LedgerDamage,
+  TypeError,
+  RangeError,
+];
 
 function isOfTheMoment(fault: unknown): boolean {
   return fault instanceof Error && !FINAL.some((kind) => fault instanceof kind);

@@ -46,9 +46,12 @@ export async function withAdmin<T>(config: ReplayerConfig, work: (admin: Cluster
     try {
       await admin.brokerCount();
     } catch (fault) {
-      throw new Error(`Kafka at ${settings.bootstrapServers} could not be asked (${reasonsOf(fault)}): see whether it runs, and try again.`, {
-        cause: fault,
-      });
+      throw new Error(
+        `Kafka at ${settings.bootstrapServers} could not be asked (${reasonsOf(fault)}): see whether it runs, and try again.`,
+        {
+          cause: fault,
+        },
+      );
     }
     return await work(admin, settings);
   } finally {

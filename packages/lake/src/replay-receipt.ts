@@ -33,10 +33,15 @@ export interface SentReport {
   readonly partitions: readonly SentPartition[];
 }
 
-type Counts = Omit<AppliedCounts, 'through'>;
+/** What became of the records, each counted once. */
+export interface Applied extends Omit<AppliedCounts, 'through' | 'skipped'> {
+  readonly skipped: number;
+  /** How many of them for which reason. */
+  readonly skippedFor: Readonly<Record<string, number>>;
+}
 
 export interface ReceiptPartition extends SentPartition {
-  readonly applied: Counts;
+  readonly applied: Applied;
   /** What was applied is exactly what was sent. */
   readonly agrees: boolean;
 }
@@ -53,8 +58,8 @@ export interface Receipt {
   readonly sentAtMs: number;
   readonly madeAtMs: number;
   readonly cancelled: boolean;
-  readonly sent: { readonly records: number; readonly bytes: number; readonly checksum: string };
-  readonly applied: Counts;
+  readonly sent: Pick<SentPartition, 'records' | 'bytes' | 'checksum' | 'fromLake' | 'fromKafka'>;
+  readonly applied: Applied;
   readonly agrees: boolean;
   readonly partitions: readonly ReceiptPartition[];
 }
@@ -66,14 +71,14 @@ export function sideKey(topic: string, partition: number): string {
   return `${topic}/${partition}`;
 }
 
-const NOTHING: Counts = { stored: 0, skipped: {}, dead: 0, retried: 0, checksum: checksumText(0n) };
+const NOTHING: Applied = { stored: 0, skipped: 0, skippedFor: {}, dead: 0, retried: 0, checksum: checksumText(0n) };
 
 /** How many records that were sent the consumer has not settled yet, at most. */
 export function notApplied(sent: readonly SentPartition[], channels: ChannelPositions, plan: number): number {
   return sent.reduce((sum, each) => {
     if (isApplied(each, channels)) return sum;
     const { stored, dead, skipped } = appliedOf(each, channels, plan);
-    return sum + Math.max(1, each.records - stored - dead - total(skipped));
+    return sum + Math.max(1, each.records - stored - dead - skipped);
   }, 0);
 }
 
@@ -83,12 +88,12 @@ function isApplied(sent: SentPartition, channels: ChannelPositions): boolean {
   return position !== undefined && position.incarnation === sent.sideIncarnation && position.nextToRead >= sent.sideNext;
 }
 
-function appliedOf({ sideTopic, sideIncarnation, partition }: SentPartition, channels: ChannelPositions, plan: number): Counts {
+function appliedOf({ sideTopic, sideIncarnation, partition }: SentPartition, channels: ChannelPositions, plan: number): Applied {
   const position = channels.get(sideKey(sideTopic, partition));
   const counts = position?.incarnation === sideIncarnation ? position.plans[String(plan)] : undefined;
   if (counts === undefined) return NOTHING;
-  const { through: _, ...rest } = counts;
-  return rest;
+  const { stored, skipped: skippedFor, dead, retried, checksum } = counts;
+  return { stored, skipped: total(skippedFor), skippedFor, dead, retried, checksum };
 }
 
 /** The receipt of a run; undefined while a record that was sent is not applied yet. */
@@ -102,7 +107,7 @@ export function makeReceipt(
   if (!report.partitions.every((each) => isApplied(each, channels))) return undefined;
   const partitions = report.partitions.map((sent): ReceiptPartition => {
     const applied = appliedOf(sent, channels, plan.id);
-    const counted = applied.stored + applied.dead + total(applied.skipped);
+    const counted = applied.stored + applied.dead + applied.skipped;
     return { ...sent, applied, agrees: counted === sent.records && applied.checksum === sent.checksum };
   });
   const { into, window, where, keepDays } = plan;
@@ -121,10 +126,13 @@ export function makeReceipt(
       records: sum(partitions, ({ records }) => records),
       bytes: sum(partitions, ({ bytes }) => bytes),
       checksum: checksums(partitions.map(({ checksum }) => checksum)),
+      fromLake: sum(partitions, ({ fromLake }) => fromLake),
+      fromKafka: sum(partitions, ({ fromKafka }) => fromKafka),
     },
     applied: {
       stored: sum(partitions, ({ applied }) => applied.stored),
-      skipped: merged(partitions.map(({ applied }) => applied.skipped)),
+      skipped: sum(partitions, ({ applied }) => applied.skipped),
+      skippedFor: merged(partitions.map(({ applied }) => applied.skippedFor)),
       dead: sum(partitions, ({ applied }) => applied.dead),
       retried: sum(partitions, ({ applied }) => applied.retried),
       checksum: checksums(partitions.map(({ applied }) => applied.checksum)),

@@ -24,7 +24,7 @@ const DAY_MS = 86_400_000;
 const CLOSE_MS = 5000;
 
 /** What a sender asks of the side channels of one consumer. Keys are `sideKey`s. */
-export interface SideChannel {
+export interface ReplayChannel {
   readonly consumer: string;
   /** The group that reads them. */
   readonly group: string;
@@ -47,7 +47,7 @@ export class NotTaken extends Error {
 }
 
 /** The side channels of one consumer on a real cluster. */
-export class KafkaSideChannel implements SideChannel {
+export class KafkaReplayChannel implements ReplayChannel {
   readonly consumer: string;
   readonly group: string;
   readonly #settings: KafkaSettings;
@@ -76,7 +76,7 @@ export class KafkaSideChannel implements SideChannel {
     settings: KafkaSettings,
     admin: ClusterAdmin,
     origins: readonly { readonly topic: string; readonly partition: number }[],
-  ): Promise<KafkaSideChannel> {
+  ): Promise<KafkaReplayChannel> {
     const topics = [...new Set(origins.map(({ topic }) => topic))];
     const sides = topics.map((topic) => sideTopicName(topic, consumer, 'replay'));
     const found = await admin.readTopics([...topics, ...sides]);
@@ -106,7 +106,7 @@ export class KafkaSideChannel implements SideChannel {
       log: () => {},
       producer: { maxMessageBytes: MAX_MESSAGE_BYTES, messageTimeoutMs: DAY_MS },
     });
-    return new KafkaSideChannel(consumer, settings, admin, publisher, incarnations);
+    return new KafkaReplayChannel(consumer, settings, admin, publisher, incarnations);
   }
 
   topicOf(topic: string): string {
