@@ -14,7 +14,7 @@ export const appNouns = [
   },
 ] as const;
 
-/** Runs the app's command line with these arguments; resolves with its exit code. */
+/** Runs the app's command line with these arguments; resolves with its exit code. It ends with this process, also where that is killed: the channel tells it. */
 export function runApp(app: string, args: readonly string[], environment: Environment): Promise<number> {
   const script = fileURLToPath(new URL(`../../${app}/dist/cli.js`, import.meta.url));
   if (!existsSync(script)) throw new Error(`The ${app} is not built: run npm run build.`);
@@ -22,7 +22,7 @@ export function runApp(app: string, args: readonly string[], environment: Enviro
   const stay = (): void => {};
   process.on('SIGINT', stay);
   const ended = new Promise<number>((resolve, reject) => {
-    const child = spawn(process.execPath, [script, ...args], { env: environment, stdio: 'inherit' });
+    const child = spawn(process.execPath, [script, ...args], { env: environment, stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
     child.once('error', reject);
     child.once('exit', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? 130 : 1)));
   });

@@ -1,8 +1,10 @@
 import { POSITIONS_TOPIC, streams } from '@tailrace/events';
 import { STREAM } from '@tailrace/lake';
+import { endWithParent } from '@tailrace/service';
 import { ownEnvironment } from './config.ts';
 import { replayCommand } from './replay-command.ts';
 
+endWithParent();
 // Started as a child process by `tailrace replay …`.
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const)

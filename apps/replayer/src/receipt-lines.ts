@@ -30,8 +30,8 @@ function partitionLines(each: ReceiptPartition): string[] {
   ];
 }
 
-function appliedWords({ stored, skippedFor, dead, retried }: Receipt['applied']): string {
-  const skips = Object.entries(skippedFor).map(([reason, count]) => `${count} skipped (${reason})`);
+function appliedWords({ stored, skipped, dead, retried }: Receipt['applied']): string {
+  const skips = Object.entries(skipped).map(([reason, count]) => `${count} skipped (${reason})`);
   return [`${stored} stored`, ...skips, ...(dead > 0 ? [`${dead} DEAD`] : []), ...(retried > 0 ? [`${retried} tried again`] : [])].join(
     ', ',
   );

@@ -5,7 +5,7 @@ import { type ClusterAdmin, connectAdmin, planTopics } from '@tailrace/kafka-kit
 import { type BrokerCount, environmentOf, type Stack, type StackOptions, startStack } from '@tailrace/stack';
 import { environmentWith } from '../config.ts';
 import { until } from '../machine/until.ts';
-import { run } from '../pipeline/command.ts';
+import { Command, run } from '../pipeline/command.ts';
 import { kafkaSettings, LAKE, type ServerEndpoints, TOPIC } from '../pipeline/endpoints.ts';
 import { type AppName, type GroupName, Member } from './member.ts';
 
@@ -105,6 +105,11 @@ export class Cluster {
   /** Runs a command of the command line on it. */
   tailrace(...args: string[]) {
     return run(process.execPath, ['node_modules/.bin/tailrace', ...args], { environment: this.#environment, limitMs: COMMAND_MS });
+  }
+
+  /** Begins a command of the replayer as the process that does the work, so that it can be killed. */
+  replayer(...args: string[]): Command {
+    return new Command(process.execPath, ['apps/replayer/dist/cli.js', ...args], { environment: this.#environment });
   }
 
   /** Ends everything, in order where that works. */

@@ -47,6 +47,12 @@ export async function countDocuments(opensearchUrl: string, alias: string, span?
   return (await ask<{ count: number }>(`${opensearchUrl}/${alias}/_count?ignore_unavailable=true`, 'POST', { query })).count;
 }
 
+/** Removes the indices behind the alias, with all their documents. */
+export async function removeIndices(opensearchUrl: string, alias: string): Promise<void> {
+  const indices = Object.keys(await ask<Record<string, unknown>>(`${opensearchUrl}/${alias}/_alias`, 'GET'));
+  for (const index of indices) await ask(`${opensearchUrl}/${index}`, 'DELETE');
+}
+
 /** Every document behind the alias. */
 export async function readDocuments(opensearchUrl: string, alias: string): Promise<IndexedDocument[]> {
   const documents: IndexedDocument[] = [];

@@ -3,8 +3,23 @@ import type { TimeSpan } from '../proof/index-documents.ts';
 
 /** What is read here of a receipt. */
 export interface Receipt {
-  readonly sent: { readonly records: number; readonly checksum: string; readonly fromLake: number; readonly fromKafka: number };
-  readonly applied: { readonly stored: number; readonly skipped: number; readonly dead: number; readonly checksum: string };
+  readonly sent: { readonly records: number; readonly checksum: string };
+  readonly applied: {
+    readonly stored: number;
+    readonly skipped: Readonly<Record<string, number>>;
+    readonly dead: number;
+    readonly checksum: string;
+  };
+  readonly agrees: boolean;
+  readonly partitions: readonly { readonly fromLake: number; readonly fromKafka: number }[];
+}
+
+/** How many records of a receipt were read from either. */
+export function sourcesOf({ partitions }: Receipt): { readonly fromLake: number; readonly fromKafka: number } {
+  return {
+    fromLake: partitions.reduce((sum, each) => sum + each.fromLake, 0),
+    fromKafka: partitions.reduce((sum, each) => sum + each.fromKafka, 0),
+  };
 }
 
 const iso = (timeMs: number): string => new Date(timeMs).toISOString();

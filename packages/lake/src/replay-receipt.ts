@@ -34,11 +34,7 @@ export interface SentReport {
 }
 
 /** What became of the records, each counted once. */
-export interface Applied extends Omit<AppliedCounts, 'through' | 'skipped'> {
-  readonly skipped: number;
-  /** How many of them for which reason. */
-  readonly skippedFor: Readonly<Record<string, number>>;
-}
+export type Applied = Omit<AppliedCounts, 'through'>;
 
 export interface ReceiptPartition extends SentPartition {
   readonly applied: Applied;
@@ -71,14 +67,14 @@ export function sideKey(topic: string, partition: number): string {
   return `${topic}/${partition}`;
 }
 
-const NOTHING: Applied = { stored: 0, skipped: 0, skippedFor: {}, dead: 0, retried: 0, checksum: checksumText(0n) };
+const NOTHING: Applied = { stored: 0, skipped: {}, dead: 0, retried: 0, checksum: checksumText(0n) };
 
 /** How many records that were sent the consumer has not settled yet, at most. */
 export function notApplied(sent: readonly SentPartition[], channels: ChannelPositions, plan: number): number {
   return sent.reduce((sum, each) => {
     if (isApplied(each, channels)) return sum;
     const { stored, dead, skipped } = appliedOf(each, channels, plan);
-    return sum + Math.max(1, each.records - stored - dead - skipped);
+    return sum + Math.max(1, each.records - stored - dead - total(skipped));
   }, 0);
 }
 
@@ -92,8 +88,8 @@ function appliedOf({ sideTopic, sideIncarnation, partition }: SentPartition, cha
   const position = channels.get(sideKey(sideTopic, partition));
   const counts = position?.incarnation === sideIncarnation ? position.plans[String(plan)] : undefined;
   if (counts === undefined) return NOTHING;
-  const { stored, skipped: skippedFor, dead, retried, checksum } = counts;
-  return { stored, skipped: total(skippedFor), skippedFor, dead, retried, checksum };
+  const { through: _, ...applied } = counts;
+  return applied;
 }
 
 /** The receipt of a run; undefined while a record that was sent is not applied yet. */
@@ -107,7 +103,7 @@ export function makeReceipt(
   if (!report.partitions.every((each) => isApplied(each, channels))) return undefined;
   const partitions = report.partitions.map((sent): ReceiptPartition => {
     const applied = appliedOf(sent, channels, plan.id);
-    const counted = applied.stored + applied.dead + applied.skipped;
+    const counted = applied.stored + applied.dead + total(applied.skipped);
     return { ...sent, applied, agrees: counted === sent.records && applied.checksum === sent.checksum };
   });
   const { into, window, where, keepDays } = plan;
@@ -131,8 +127,7 @@ export function makeReceipt(
     },
     applied: {
       stored: sum(partitions, ({ applied }) => applied.stored),
-      skipped: sum(partitions, ({ applied }) => applied.skipped),
-      skippedFor: merged(partitions.map(({ applied }) => applied.skippedFor)),
+      skipped: merged(partitions.map(({ applied }) => applied.skipped)),
       dead: sum(partitions, ({ applied }) => applied.dead),
       retried: sum(partitions, ({ applied }) => applied.retried),
       checksum: checksums(partitions.map(({ applied }) => applied.checksum)),
