@@ -99,7 +99,9 @@ export class Member {
     if (this.#health === undefined || this.#held !== undefined || !this.running) return [];
     try {
       const text = await (await fetch(`${this.#health}/metrics`, { signal: AbortSignal.timeout(LOOK_MS) })).text();
-      return [...text.matchAll(/^tailrace_consumer_lag_records\{.*topic="service-events",partition="(\d+)"/gm)].map(([, partition]) => Number(partition));
+      return [...text.matchAll(/^tailrace_consumer_lag_records\{.*topic="service-events",partition="(\d+)"/gm)].map(([, partition]) =>
+        Number(partition),
+      );
     } catch {
       return []; // As good as none: whoever waits looks again, and says so if it never answers.
     }
