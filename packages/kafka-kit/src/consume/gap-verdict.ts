@@ -44,8 +44,10 @@ export class GapVerdict {
   halt(lane: LaneState, gap: Gap): void {
     letGoHeld(lane);
     this.tell(lane, gap);
-    const { group, sink } = this.#context.options;
-    const sentence = gapSentence(group, lane, gap, sink.assign === undefined ? 'group' : 'sink');
+    const { gate, options } = this.#context;
+    // A side channel's consumer keeps its position where a reset of the group writes it, too.
+    const keeper = options.sink.assign === undefined || gate !== undefined ? 'group' : 'sink';
+    const sentence = gapSentence(options.group, lane, gap, keeper);
     this.#context.halt(lane, { kind: 'gap', gap, sentence });
   }
 }
