@@ -10,6 +10,7 @@ import {
   Pace,
   placed,
   positionsLog,
+  readRetentions,
   registerMetrics,
   runtimeHealth,
   runtimeLog,
@@ -24,6 +25,7 @@ import { connectDeadLetters, deadLetterTopic } from './dead-letters.ts';
 import { IncarnationGate } from './incarnation-gate.ts';
 import { IndexSink } from './index-sink.ts';
 import { watchIndices } from './index-watch.ts';
+import { LazyLakeHistory } from './lake-history.ts';
 import { INDEXER_METRICS } from './metric-table.ts';
 import { SearchClient } from './search-client.ts';
 
@@ -70,6 +72,12 @@ await runService({
     const check = () => checkTopics(kafka, used, config.service.contract, (sentence) => log.warn(sentence));
     await untilReached(service, servers.kafka, check, (fault) => fault instanceof ContractError);
 
+    const retentionMs = await untilReached(service, servers.kafka, () => readRetentions(kafka, topics));
+    const lake = await start(
+      'lake',
+      async () => new LazyLakeHistory(config.s3),
+      (opened, limitMs) => opened.close(limitMs),
+    );
     const deadLetters = await start(
       'dead letters',
       () =>
@@ -117,12 +125,13 @@ await runService({
           topics,
           sink,
           start: GROUP.start,
-          gaps: { kind: gapPolicies[GROUP.gapPolicy].now },
+          gaps: { kind: gapPolicies[GROUP.gapPolicy].now, retentionMs },
         },
         {
           broker,
           clock: systemClock,
           deadLetters: deadLetters.port,
+          history: lake,
           positions: positionsLog(kafka, { group: GROUP.name, topic: POSITIONS_TOPIC, publisher: positions }),
           observe: (event) => {
             for (const observe of observers) observe(event);
@@ -140,7 +149,8 @@ await runService({
       },
     );
     figures.watch(GROUP.name, runtime, pace);
-    health.set('consumer', () => runtimeHealth(runtime, { kafka: placed(servers.kafka), sink: placed(servers.opensearch) }));
+    const history = `the lake (s3://${config.s3.bucket})`;
+    health.set('consumer', () => runtimeHealth(runtime, { kafka: placed(servers.kafka), sink: placed(servers.opensearch), history }));
     health.set('pace', () => pace.health());
     runtime.finished.catch((fault: unknown) => fail(fault instanceof Error ? fault : new Error(String(fault))));
   },
