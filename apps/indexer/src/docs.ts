@@ -45,6 +45,16 @@ The event’s own fields, and the record’s: \`topic\`, \`incarnation\`, \`part
 - A \`timestamp\` that is no real instant is left out, and its text is kept under \`timestamp_raw\`. One that OpenSearch can not read as it stands (a leap second, lower case, a zone beyond 18 hours) is indexed in another form, and its text is kept too.
 - What OpenSearch can not take although the event keeps its contract (an attribute of more than 32 KiB, nesting deeper than 100 levels, a name that occurs twice) is indexed by its typed fields, with \`event_raw\` and \`raw_reason\`.
 
+## Records of another format
+
+\`INDEXER_PARSER\` names an ES module that exports \`parse({ key, value, headers })\`: Buffers (or null) and a list of [name, Buffer or null], as they stood in Kafka. It is asked for every record, whatever its headers say, and returns one of
+
+- \`{ kind: 'event', value }\`: the event as JSON text, a string or bytes. It is indexed as if it had stood in the record; the lake keeps the record itself.
+- \`{ kind: 'skipped', reason }\`: nothing is to be indexed. It is counted under the reason.
+- \`{ kind: 'dead', reason, detail }\`: bad data, which becomes a dead letter.
+
+A reason is a short fixed word of \`a-z 0-9 . _ -\`. The function is synchronous, has no side effects and answers the same for the same record: after an outage it is asked again. What it throws makes the record dead with the reason \`parser-threw\`; any other answer stops the partition with a sentence, since that is the parser’s own fault. When a parser was wrong, mend it, restart the indexer and bring the window back: \`npx tailrace replay plan --help\`.
+
 ## What is not indexed
 
 | outcome | reason | when |

@@ -1,5 +1,5 @@
 import { eventKind } from '@tailrace/events';
-import { type Batch, isCalendarTime, type Outcome, type Sink, STORED } from '@tailrace/kafka-kit';
+import { type Batch, isCalendarTime, type Outcome, type Sink, STORED, StandsStill } from '@tailrace/kafka-kit';
 import { BulkBody, ITEM_EXTRA_BYTES } from './bulk-body.ts';
 import { BulkTurns } from './bulk-turns.ts';
 import type { DailyIndices } from './daily-indices.ts';
@@ -7,6 +7,7 @@ import { type BadValue, badTime, unbuildable, writeDocument, writeFallback } fro
 import type { IncarnationGate } from './incarnation-gate.ts';
 import { dayOf, firstDayKept, indexOfDay } from './index-names.ts';
 import { expiryOf, keepDaysOf } from './kept-days.ts';
+import { type ParsedRecord, type Parser, parsed } from './parser.ts';
 import type { SearchClient } from './search-client.ts';
 import { sendBulk } from './send-bulk.ts';
 import { unlessGivenUp } from './unless-given-up.ts';
@@ -26,6 +27,8 @@ export interface IndexSinkPorts {
   readonly indices: DailyIndices;
   readonly incarnations: IncarnationGate;
   readonly nowMs: () => number;
+  /** Makes events of records of another format. */
+  readonly parser?: Parser | undefined;
   /** Told of every event that OpenSearch refused as it is, and that is indexed by its typed fields instead. */
   readonly onFallback?: (detail: string) => void;
 }
@@ -37,8 +40,8 @@ type Expiries = Map<string, number>;
 type Refused = Map<number, string>;
 
 const BEYOND_RETENTION: Outcome = { kind: 'skipped', reason: 'beyond-retention' };
-const UNKNOWN_TYPE: Outcome = { kind: 'skipped', reason: 'unknown-type' };
-const NEWER_MAJOR: Outcome = { kind: 'skipped', reason: 'newer-major' };
+const UNKNOWN_TYPE = { kind: 'skipped', reason: 'unknown-type' } as const;
+const NEWER_MAJOR = { kind: 'skipped', reason: 'newer-major' } as const;
 
 /**
  * Writes records to the index of their origin's broker day, under their origin's id: both are functions of the coordinates alone,
@@ -90,10 +93,10 @@ export class IndexSink implements Sink {
     const indexOf = indexFinder(this.#options.indexName);
     for (let record = 0; record < batch.length; record++) {
       try {
-        const kind = eventKind(batch.headers(record));
         const origin = batch.origin(record);
-        if (kind === 'unknown-type') outcomes[record] = UNKNOWN_TYPE;
-        else if (kind === 'newer-major') outcomes[record] = NEWER_MAJOR;
+        const event = this.#eventOf(batch, record);
+        if (event.kind === 'skipped') outcomes[record] = event;
+        else if (event.kind === 'dead') outcomes[record] = { kind: 'dead', reason: event.reason, cause: event.detail };
         else if (!isCalendarTime(origin.timestampMs)) outcomes[record] = dead(badTime(origin.timestampMs));
         else {
           const index = indexOf(origin.timestampMs);
@@ -105,14 +108,26 @@ export class IndexSink implements Sink {
             }
             expiries.set(index, Math.max(expiries.get(index) ?? 0, expiryOf(nowMs, days)));
           }
-          const bad = bulk.add(record, index, origin, batch.value(record), writeDocument);
+          const bad = bulk.add(record, index, origin, event.value, writeDocument);
           if (bad !== undefined) outcomes[record] = dead(bad);
         }
       } catch (fault) {
+        if (fault instanceof StandsStill) throw fault;
         outcomes[record] = dead(unbuildable(fault));
       }
     }
     return expiries;
+  }
+
+  /** The event that a record holds. A parser's word counts for every record, whatever its headers say: it gets them too. */
+  #eventOf(batch: Batch, record: number): ParsedRecord {
+    const { parser } = this.#ports;
+    const headers = batch.headers(record);
+    const value = batch.value(record);
+    if (parser !== undefined) return parsed(parser, { key: batch.key(record), value, headers });
+    const kind = eventKind(headers);
+    if (kind === 'unknown-type') return UNKNOWN_TYPE;
+    return kind === 'newer-major' ? NEWER_MAJOR : { kind: 'event', value };
   }
 
   /** Keeps a bulk's memory for the next one: fresh memory costs more than what is written into it, and makes garbage collections. */
@@ -155,7 +170,9 @@ export class IndexSink implements Sink {
       const refusal = refused.get(record);
       if (refusal === undefined) continue;
       try {
-        const bad = bulk.add(record, first.index(item), batch.origin(record), batch.value(record), (value, out) =>
+        const event = this.#eventOf(batch, record);
+        if (event.kind !== 'event') throw new Error('INDEXER_PARSER answered differently for the same record');
+        const bad = bulk.add(record, first.index(item), batch.origin(record), event.value, (value, out) =>
           writeFallback(value, refusal, out),
         );
         if (bad !== undefined) outcomes[record] = dead(bad, refusal);

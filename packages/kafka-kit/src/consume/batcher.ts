@@ -1,6 +1,5 @@
-import type { RawRecord } from '../records.ts';
 import type { CloseReason } from './contract.ts';
-import { heldBytes, RecordColumns } from './record-columns.ts';
+import { heldBytes, type OffsetRecord, RecordColumns } from './record-columns.ts';
 
 /** A batch closes at the first of these. `maxBytes` counts keys, values, headers and a fixed overhead a record. */
 export interface BatchLimits {
@@ -33,7 +32,7 @@ export class Batcher {
     return this.#records.length === 0 ? undefined : this.#records.timestampMs(0);
   }
 
-  append(record: RawRecord, nowMs: number, bytes = heldBytes(record)): void {
+  append(record: OffsetRecord, nowMs: number, bytes = heldBytes(record)): void {
     if (this.#records.length > 0 && this.#records.heldBytes + bytes > this.#limits.maxBytes) this.close('bytes');
     if (this.#records.length === 0) this.#openedMs = nowMs;
     this.#records.append(record, bytes);

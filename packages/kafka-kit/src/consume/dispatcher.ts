@@ -18,11 +18,11 @@ interface Settled {
 export class Dispatcher {
   readonly #context: LoopContext;
   readonly #reopen: (lane: LaneState, cause: unknown) => void;
-  readonly #passed: (lane: LaneState, gap: Gap) => void;
+  readonly #passed: (lane: LaneState, news: GapNews) => void;
   readonly #deadLetters: DeadLetters | undefined;
 
   /** `passed`: the sink knows of the gap, which has left the queue. */
-  constructor(context: LoopContext, reopen: (lane: LaneState, cause: unknown) => void, passed: (lane: LaneState, gap: Gap) => void) {
+  constructor(context: LoopContext, reopen: (lane: LaneState, cause: unknown) => void, passed: (lane: LaneState, news: GapNews) => void) {
     this.#context = context;
     this.#reopen = reopen;
     this.#passed = passed;
@@ -210,7 +210,7 @@ export class Dispatcher {
       // By name: a batch before the gap may have failed meanwhile, and stands at the head again.
       lane.queue = lane.queue.filter((item) => item !== news);
       if (lane.outage?.why === 'gap') this.#context.recovered(lane, 'outage');
-      this.#passed(lane, gap);
+      this.#passed(lane, news);
     };
     const { facts } = lane;
     if (sink.gap === undefined || facts === undefined) {

@@ -41,14 +41,17 @@ export class GapVerdict {
     this.#context.observe({ kind: 'gap', lane: lane.tp, gap, done: this.done(gap) });
   }
 
-  halt(lane: LaneState, gap: Gap): void {
+  halt(lane: LaneState, gap: Gap, sentence = this.#sentence(lane, gap)): void {
     letGoHeld(lane);
-    this.tell(lane, gap);
+    this.#context.observe({ kind: 'gap', lane: lane.tp, gap, done: 'halted' });
+    this.#context.halt(lane, { kind: 'gap', gap, sentence });
+  }
+
+  #sentence(lane: LaneState, gap: Gap): string {
     const { gate, options } = this.#context;
     // A side channel's consumer keeps its position where a reset of the group writes it, too.
     const keeper = options.sink.assign === undefined || gate !== undefined ? 'group' : 'sink';
-    const sentence = gapSentence(options.group, lane, gap, keeper);
-    this.#context.halt(lane, { kind: 'gap', gap, sentence });
+    return gapSentence(options.group, lane, gap, keeper);
   }
 }
 

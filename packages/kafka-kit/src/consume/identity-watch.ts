@@ -37,7 +37,7 @@ export class IdentityWatch {
   #compare(topic: string): void {
     const { broker, lanes, missingTopics, observe } = this.#context;
     const owned = [...lanes.values()].filter((lane) => lane.topic === topic);
-    const running = owned.filter((lane) => lane.phase.kind === 'running');
+    const running = owned.filter(reads);
     // What is delivered behind the begin of the look-up may be the next life's.
     const delivered = new Map(running.map((lane) => [lane, lane.expected]));
     // A cluster that does not answer would otherwise collect one more request at every turn.
@@ -58,7 +58,7 @@ export class IdentityWatch {
           else missingTopics.delete(topic);
           for (const [lane, end] of delivered) {
             if (lane.facts?.incarnation === incarnation) lane.proves(end);
-            else if (lane.phase.kind === 'running' && this.#context.owns(lane)) this.#suspect(lane);
+            else if (reads(lane) && this.#context.owns(lane)) this.#suspect(lane);
           }
         }),
       (cause: unknown) => {
@@ -68,4 +68,9 @@ export class IdentityWatch {
       },
     );
   }
+}
+
+/** Whether it settles records of the topic, from wherever they come. */
+function reads({ phase }: LaneState): boolean {
+  return phase.kind === 'running' || phase.kind === 'restoring';
 }

@@ -76,6 +76,12 @@ export class KeptPositions {
     else if (!isSame(position, entry.now)) entry.now = position;
   }
 
+  /** The next commit is told at once: it passes what is gone, and nothing may come behind that for long. */
+  hurry(tp: TopicPartition): void {
+    const entry = this.#entries.get(partitionKey(tp));
+    if (entry !== undefined) entry.dueMs = 0;
+  }
+
   /** The partition was taken away: what its next owner has written since must not be overwritten. */
   forget(tp: TopicPartition): void {
     this.#entries.delete(partitionKey(tp));

@@ -1,6 +1,6 @@
 import type { TopicPartition } from '../records.ts';
 import type { Gap } from './contract.ts';
-import type { HaltReason, LanePhase, LaneState, Outage, Stall } from './lane.ts';
+import type { HaltReason, LanePhase, LaneState, Outage, Restore, Stall } from './lane.ts';
 
 /** What a halted partition stands before. */
 export type HaltCause = Exclude<HaltReason['kind'], 'gap'> | Exclude<Gap['kind'], 'void'>;
@@ -12,6 +12,8 @@ export interface LaneView extends TopicPartition {
   readonly halted: string | undefined;
   readonly haltedBy: HaltCause | undefined;
   readonly outage: Outage | undefined;
+  /** While it reads from its history what Kafka no longer holds. */
+  readonly restore: RestoreView | undefined;
   /** While the client delivers nothing although the log has more. */
   readonly stall: Stall | undefined;
   /** When the oldest batch was handed over that the sink holds without an answer and without a copy of its own. */
@@ -27,6 +29,16 @@ export interface LaneView extends TopicPartition {
   readonly bufferedBytes: number;
 }
 
+/** A reading of a history: it began at `from`, `next` is the next offset to be read, and Kafka begins at `logStart`, as last looked up. */
+export interface RestoreView {
+  readonly from: number;
+  readonly next: number;
+  readonly logStart: number;
+  readonly records: number;
+  /** Since when `[next, logStart)` is waited for: it is not in the history yet. */
+  readonly waitsSinceMs: number | undefined;
+}
+
 /** `cachedLogEnd` is the client's last word on the log's end. */
 export function viewLane(lane: LaneState, cachedLogEnd: number | undefined): LaneView {
   const begun = lane.facts !== undefined;
@@ -39,6 +51,7 @@ export function viewLane(lane: LaneState, cachedLogEnd: number | undefined): Lan
     halted: lane.phase.kind === 'halted' ? lane.phase.why.sentence : undefined,
     haltedBy: lane.phase.kind === 'halted' ? haltCause(lane.phase.why) : undefined,
     outage: lane.outage ?? (lane.phase.kind === 'halted' ? undefined : (lane.lookUp ?? lane.suspicion?.outage)),
+    restore: lane.phase.kind === 'restoring' ? viewRestore(lane.phase.restore, lane.expected) : undefined,
     stall: lane.stall,
     unansweredSinceMs: unansweredSinceMs(lane),
     paused: lane.paused,
@@ -49,6 +62,10 @@ export function viewLane(lane: LaneState, cachedLogEnd: number | undefined): Lan
     unsettled: lane.ledger.unsettled,
     bufferedBytes: lane.bufferedBytes,
   };
+}
+
+function viewRestore({ from, logStart, records, waits }: Restore, next: number): RestoreView {
+  return { from, next, logStart, records, waitsSinceMs: waits?.sinceMs };
 }
 
 function haltCause(why: HaltReason): HaltCause | undefined {

@@ -1,9 +1,10 @@
 import type { RawRecord, TopicPartition } from '../records.ts';
+import type { HistoryHole, PassedPart } from '../recover/record-history.ts';
 import { Batcher, type BatchLimits } from './batcher.ts';
 import type { CloseReason, Gap, Lane } from './contract.ts';
 import { OffsetLedger } from './offset-ledger.ts';
 import { RecordBatch } from './record-batch.ts';
-import { heldBytes } from './record-columns.ts';
+import { heldBytes, type OffsetRecord } from './record-columns.ts';
 
 /** Why a lane reads no further until a person acts or it is assigned anew. */
 export type HaltReason =
@@ -15,18 +16,34 @@ export type HaltReason =
 /**
  * `opening`: position not known yet. `checking`: something unexpected was delivered and is being looked up. `ending`: its topic was
  * made anew; the sink is told where the old one ended, behind all that is proven to be of it, and then a new lane takes its place.
+ * `restoring`: what Kafka no longer holds is read from the history, while the client reads nothing.
  */
 export type LanePhase =
   | { readonly kind: 'opening' }
   | { readonly kind: 'running' }
   | { readonly kind: 'checking'; readonly held: RawRecord[] }
   | { readonly kind: 'ending' }
+  | { readonly kind: 'restoring'; readonly restore: Restore }
   | { readonly kind: 'halted'; readonly why: HaltReason }
   | { readonly kind: 'draining' };
 
+/** How far the reading of a history has come. It goes on at the lane's next expected offset. */
+export interface Restore {
+  readonly from: number;
+  readonly sinceMs: number;
+  /** As of the last look-up: what lies below it Kafka has no more. */
+  logStart: number;
+  records: number;
+  passedOffsets: number;
+  /** Why Kafka is asked before anything else happens: whether it has what comes next. */
+  ask: 'at-end' | 'in-kafka' | HistoryHole | undefined;
+  /** While the history does not have what comes next. */
+  waits: { readonly sinceMs: number; readonly retryAtMs: number } | undefined;
+}
+
 /** The sink or the broker does not do what is needed; tried again at `retryAtMs`, for as long as it takes. */
 export interface Outage {
-  readonly why: 'sink' | 'retry' | 'gap' | 'open' | 'dead-letter';
+  readonly why: 'sink' | 'retry' | 'gap' | 'open' | 'history' | 'dead-letter';
   readonly reason: string;
   readonly sinceMs: number;
   readonly attempts: number;
@@ -58,6 +75,8 @@ export interface TopicLife {
 /** News of a gap, with its place in the queue. */
 export interface GapNews {
   readonly gap: Gap;
+  /** What the history says of it, where it was met there. */
+  readonly declared: PassedPart | undefined;
 }
 
 /** What a lane hands over next, in offset order: records, or news of a gap between them. */
@@ -159,7 +178,7 @@ export class LaneState implements TopicPartition {
   }
 
   /** Takes the next record in order: tracked, counted, batched. */
-  accept(record: RawRecord, nowMs: number): void {
+  accept(record: OffsetRecord, nowMs: number): void {
     this.#ledger.track(record.offset);
     this.#totals.deliveredRecords += 1;
     this.expected = record.offset + 1;
@@ -180,10 +199,10 @@ export class LaneState implements TopicPartition {
   }
 
   /** Puts news of a gap behind everything delivered before it. */
-  enqueueGap(gap: Gap): void {
+  enqueueGap(gap: Gap, declared?: PassedPart): void {
     this.#batcher.close('gap');
     this.#ledger.trackGap(gap.from, gap.to);
-    this.queue.push({ gap });
+    this.queue.push({ gap, declared });
   }
 
   /** A look-up begun when all below `end` had been delivered still gave the lane's topic id. */

@@ -2,6 +2,7 @@ import type { BrokerConsumer, CommitResult, Position } from '../broker/broker-co
 import type { RuntimeEvent } from '../observe/runtime-events.ts';
 import { partitionKey, type RawRecord, type TopicPartition } from '../records.ts';
 import { backoffMs } from '../recover/backoff.ts';
+import type { RecordHistory } from '../recover/record-history.ts';
 import type { Clock } from '../time/clock.ts';
 import { StandsStill } from './contract.ts';
 import type { DeadLetterPort } from './dead-letters.ts';
@@ -19,6 +20,7 @@ export class LoopContext {
   readonly deadLetters: DeadLetterPort | undefined;
   readonly positions: KeptPositions | undefined;
   readonly gate: StoreGate | undefined;
+  readonly history: RecordHistory | undefined;
   readonly lanes = new Map<string, LaneState>();
   readonly totals: LaneTotals = { usedBytes: 0, deliveredRecords: 0 };
   /** What was stored and not yet confirmed by the broker, by partition. */
@@ -41,6 +43,7 @@ export class LoopContext {
     this.clock = ports.clock;
     this.observe = ports.observe;
     this.deadLetters = ports.deadLetters;
+    this.history = ports.history;
     this.positions = ports.positions && new KeptPositions(this, ports.positions);
     this.gate = ports.keeper && new StoreGate(this, ports.keeper);
   }
@@ -115,6 +118,15 @@ export class LoopContext {
     this.positions?.committed({ topic, partition, incarnation, nextToRead: Math.min(stored, nextToRead) });
   }
 
+  /** Has the client read on at an offset. */
+  read(lane: LaneState, at: number): void {
+    this.broker.unassign([lane]);
+    this.broker.assign([{ topic: lane.topic, partition: lane.partition, nextToRead: at }]);
+    // The pause outlives the assignment that it was made for.
+    this.broker.resume([lane]);
+    lane.paused = false;
+  }
+
   lane(tp: TopicPartition): LaneState | undefined {
     return this.lanes.get(partitionKey(tp));
   }
@@ -141,7 +153,7 @@ export class LoopContext {
       return;
     }
     const nowMs = this.clock.nowMs();
-    const slot = why === 'open' ? 'lookUp' : 'outage';
+    const slot = why === 'open' || why === 'history' ? 'lookUp' : 'outage';
     const attempts = (lane[slot]?.attempts ?? attemptsBefore) + 1;
     lane[slot] = {
       why,

@@ -6,6 +6,7 @@ import type { LaneState, TopicLife } from './lane.ts';
 import type { LookUps } from './look-ups.ts';
 import type { LoopContext } from './loop-context.ts';
 import { LOOKUP_TIMEOUT_MS } from './options.ts';
+import type { Restoring } from './restoring.ts';
 
 /** How long after the commit of a group's first position it is looked up. */
 const FIRST_COMMIT_MS = 50;
@@ -15,8 +16,10 @@ export class Opening {
   readonly #context: LoopContext;
   readonly #lookUps: LookUps;
   readonly #verdict: GapVerdict;
+  readonly #restoring: Restoring;
 
-  constructor(context: LoopContext, lookUps: LookUps, verdict: GapVerdict) {
+  constructor(context: LoopContext, lookUps: LookUps, verdict: GapVerdict, restoring: Restoring) {
+    this.#restoring = restoring;
     this.#context = context;
     this.#lookUps = lookUps;
     this.#verdict = verdict;
@@ -57,7 +60,10 @@ export class Opening {
     if (gap === undefined) this.#beginAt(lane, facts, { kind, at }, kept);
     else if (!this.#verdict.believed(lane, gap)) return;
     else if (this.#verdict.done(gap) === 'halted') this.#verdict.halt(lane, gap);
-    else if (kind === 'recreated')
+    else if (this.#verdict.done(gap) === 'restored') {
+      this.#stand(lane, facts, at, kept);
+      this.#restoring.begin(lane, gap);
+    } else if (kind === 'recreated')
       this.#tell(lane, { ...facts, incarnation: kept?.own?.incarnation ?? '' }, gap, () => this.beginLife(lane));
     else this.#tell(lane, facts, gap, () => this.#begin(lane, facts, gap.to, kept));
   }
@@ -93,12 +99,17 @@ export class Opening {
   }
 
   #begin(lane: LaneState, facts: Lane, at: number, kept: KeptFor | undefined): void {
+    this.#stand(lane, facts, at, kept);
+    this.#context.read(lane, at);
+    this.#context.observe({ kind: 'lane-opened', lane: lane.tp, startAt: at });
+  }
+
+  /** From now on the lane has a position. */
+  #stand(lane: LaneState, facts: Lane, at: number, kept: KeptFor | undefined): void {
     this.#verdict.sound(lane);
     this.#context.positions?.begin({ ...lane.tp, incarnation: facts.incarnation, nextToRead: at }, kept?.own);
-    this.read(lane, at);
     lane.begin(facts, at);
     if (lane.life !== undefined) this.#context.lives.set(partitionKey(lane), lane.life);
-    this.#context.observe({ kind: 'lane-opened', lane: lane.tp, startAt: at });
   }
 
   /** A new lane for the topic's new life, from its first offset on: a commit that is there is of the old one. */
@@ -120,16 +131,6 @@ export class Opening {
     broker.store([{ ...lane.tp, nextToRead: at }]);
     broker.commitStored();
     lane.lookUpFromMs = clock.nowMs() + FIRST_COMMIT_MS;
-  }
-
-  /** Has the client read on at an offset. */
-  read(lane: LaneState, at: number): void {
-    const { broker } = this.#context;
-    broker.unassign([lane]);
-    broker.assign([{ topic: lane.topic, partition: lane.partition, nextToRead: at }]);
-    // The pause outlives the assignment that it was made for.
-    broker.resume([lane]);
-    lane.paused = false;
   }
 }
 

@@ -5,6 +5,7 @@ import type { Backoff } from '../recover/backoff.ts';
 import type { GapPolicy } from '../recover/gap-policy.ts';
 import type { StartPolicy } from '../recover/position.ts';
 import type { PositionsPort } from '../recover/positions-log.ts';
+import type { RecordHistory } from '../recover/record-history.ts';
 import type { Clock } from '../time/clock.ts';
 import type { BatchLimits } from './batcher.ts';
 import type { Sink } from './contract.ts';
@@ -43,6 +44,8 @@ export interface RuntimePorts {
   readonly positions?: PositionsPort;
   /** What is awaited before positions are stored for a commit, at most once a second; for a sink that counts what it settles. */
   readonly keeper?: StoreKeeper;
+  /** Where a group whose gap policy is `restore` reads what Kafka no longer holds. */
+  readonly history?: RecordHistory;
 }
 
 /** Everything below `nextToRead` is settled. */
@@ -94,7 +97,7 @@ export function leaveMs(stopMs: number): number {
 }
 
 /** Throws RangeError where settings contradict each other. */
-export function checkOptions(options: ConsumerOptions): void {
+export function checkOptions(options: ConsumerOptions, ports: Pick<RuntimePorts, 'history'>): void {
   const { batch, buffer, inFlightPerLane, topics } = options;
   if (topics.length === 0) throw new RangeError('a consumer needs at least one topic');
   const stranger = options.sideChannels?.find((topic) => !topics.includes(topic));
@@ -106,6 +109,8 @@ export function checkOptions(options: ConsumerOptions): void {
   // Passed without a word to anybody, a hole would be passed in silence.
   if (options.gaps?.kind === 'record-and-go-on' && options.sink.gap === undefined)
     throw new RangeError(`sink ${options.sink.name} has no gap(), and so can not record gaps`);
+  if (options.gaps?.kind === 'restore' && ports.history === undefined)
+    throw new RangeError(`group ${options.group} is to restore gaps, and has no history to read them from`);
   // A batch that can never fill would wait for its age while reading is paused: legal, but slow without a reason.
   if (batch.maxBytes > buffer.pauseAtBytes) throw new RangeError('batch.maxBytes must not exceed buffer.pauseAtBytes');
 }

@@ -4,27 +4,30 @@ import { classifyJump } from '../recover/position.ts';
 import type { Gap } from './contract.ts';
 import { GapVerdict, letGoHeld, recreatedAt } from './gap-verdict.ts';
 import { IdentityWatch } from './identity-watch.ts';
-import type { LaneState } from './lane.ts';
+import type { GapNews, LaneState } from './lane.ts';
 import { LookUps } from './look-ups.ts';
 import type { LoopContext } from './loop-context.ts';
 import { Opening } from './opening.ts';
 import { LOOKUP_TIMEOUT_MS } from './options.ts';
 import { heldBytes } from './record-columns.ts';
+import { Restoring } from './restoring.ts';
 
 /** Finds where lanes begin, and what an unexpected offset means (I9). Look-ups run beside the loop; their answers enter it. */
 export class Positioning {
   readonly #context: LoopContext;
   readonly #lookUps: LookUps;
   readonly #verdict: GapVerdict;
+  readonly #restoring: Restoring;
   readonly #opening: Opening;
   readonly #identity: IdentityWatch;
 
-  /** `unanswered`: whether a rebalance event waits for its answer. */
-  constructor(context: LoopContext, unanswered: () => boolean) {
+  /** `unanswered`: whether a rebalance event waits for its answer. `dispatch`: hands over what a lane has closed. */
+  constructor(context: LoopContext, unanswered: () => boolean, dispatch: (lane: LaneState) => void) {
     this.#context = context;
     this.#lookUps = new LookUps(context, unanswered);
     this.#verdict = new GapVerdict(context);
-    this.#opening = new Opening(context, this.#lookUps, this.#verdict);
+    this.#restoring = new Restoring(context, this.#lookUps, this.#verdict, dispatch);
+    this.#opening = new Opening(context, this.#lookUps, this.#verdict, this.#restoring);
     this.#identity = new IdentityWatch(context, (lane) => {
       lane.phase = { kind: 'checking', held: [] };
       this.#meet(lane, recreatedAt(lane.expected));
@@ -40,6 +43,7 @@ export class Positioning {
       if (lane.phase.kind === 'opening') this.#opening.open(lane);
       else if (lane.phase.kind === 'checking') this.#check(lane, lane.phase.held[0]?.offset ?? lane.expected);
     }
+    this.#restoring.turn(nowMs);
     this.#identity.turn(nowMs);
     this.#context.positions?.turn(nowMs);
   }
@@ -73,10 +77,13 @@ export class Positioning {
   }
 
   /** The sink knows of the gap, or nobody has to. */
-  passed(lane: LaneState, gap: Gap): void {
-    this.#verdict.tell(lane, gap);
+  passed(lane: LaneState, { gap, declared }: GapNews): void {
+    const { from, to } = gap;
+    if (declared === undefined) this.#verdict.tell(lane, gap);
+    else this.#context.observe({ kind: 'restore-passed', lane: lane.tp, why: declared, from, to });
+    if (gap.kind === 'expired') this.#context.positions?.hurry(lane);
     if (gap.kind !== 'recreated') {
-      lane.ledger.passGap(gap.from, gap.to);
+      lane.ledger.passGap(from, to);
       return;
     }
     // A lane that is given back begins no other: whoever opens the partition next finds the new life.
@@ -105,7 +112,7 @@ export class Positioning {
     }
     this.#goOn(lane);
     if (jump.kind === 'stray' || !this.#sameJumpAgain(lane, delivered)) {
-      this.#opening.read(lane, lane.expected);
+      this.#context.read(lane, lane.expected);
       return;
     }
     if (this.#context.options.compactedTopics?.includes(lane.topic) !== true) lane.enqueueGap(jump.gap);
@@ -146,8 +153,12 @@ export class Positioning {
   #meet(lane: LaneState, found: Gap): void {
     if (!this.#verdict.believed(lane, found)) return;
     const gap = found.kind === 'recreated' ? recreatedAt(lane.life?.provenEnd ?? found.from) : found;
-    if (this.#verdict.done(gap) === 'halted') this.#verdict.halt(lane, gap);
-    else if (gap.kind === 'recreated') this.#endLife(lane, gap);
+    const done = this.#verdict.done(gap);
+    if (done === 'halted') this.#verdict.halt(lane, gap);
+    else if (done === 'restored') {
+      this.#goOn(lane);
+      this.#restoring.begin(lane, gap);
+    } else if (gap.kind === 'recreated') this.#endLife(lane, gap);
     else this.#pass(lane, gap);
   }
 
@@ -161,7 +172,7 @@ export class Positioning {
     lane.enqueueGap({ kind, from, to: end });
     lane.expected = end;
     if (first === end) this.#takeHeld(lane, held);
-    else this.#opening.read(lane, end);
+    else this.#context.read(lane, end);
   }
 
   /** What is not proven to be of the old topic may be the new one's: it is not handed over, and never stored. */

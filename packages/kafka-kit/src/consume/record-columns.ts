@@ -11,7 +11,7 @@ const NULL_LENGTH = -1;
 export const RECORD_OVERHEAD_BYTES = 100;
 
 /** A record of a lane: that tells topic and partition. */
-type OffsetRecord = Omit<RawRecord, 'topic' | 'partition'>;
+export type OffsetRecord = Omit<RawRecord, 'topic' | 'partition'>;
 
 /** Bytes a record is counted with against the memory bound. */
 export function heldBytes({ key, value, headers, headerBytes = bytesOf(headers) }: OffsetRecord): number {

@@ -35,7 +35,7 @@ const STOP_MARGIN_SHARE = 0.02;
 
 /** Makes a runtime; nothing happens before `start`. Throws RangeError on options that contradict each other. */
 export function createConsumerRuntime(options: ConsumerOptions, ports: RuntimePorts): ConsumerRuntime {
-  checkOptions(options);
+  checkOptions(options, ports);
   return new Runtime(options, ports);
 }
 
@@ -61,11 +61,15 @@ class Runtime implements ConsumerRuntime {
     this.#context = new LoopContext(options, { ...ports, observe: (event) => this.#tally.see(event) });
     this.#rebalances = new Rebalances(this.#context);
     this.#idleness = new Idleness(this.#context);
-    this.#positioning = new Positioning(this.#context, () => this.#rebalances.unanswered);
+    this.#positioning = new Positioning(
+      this.#context,
+      () => this.#rebalances.unanswered,
+      (lane) => this.#dispatcher.dispatch(lane, ports.clock.nowMs()),
+    );
     this.#dispatcher = new Dispatcher(
       this.#context,
       (lane, cause) => this.#positioning.reopen(lane, cause),
-      (lane, gap) => this.#positioning.passed(lane, gap),
+      (lane, news) => this.#positioning.passed(lane, news),
     );
     this.#flow = new FlowControl(this.#context);
     this.#fetches = new FetchWatch(this.#context);
@@ -197,7 +201,7 @@ class Runtime implements ConsumerRuntime {
           lane.accept(record, nowMs);
         } else this.#positioning.unexpected(lane, record);
       } else if (lane.phase.kind === 'checking') this.#positioning.holdBack(lane, record);
-      // Opening, ending, halted and draining lanes take nothing: what is delivered for them was never tracked and is read again.
+      // Opening, restoring, ending, halted and draining lanes take nothing: what is delivered for them was never tracked and is read again.
     }
   }
 

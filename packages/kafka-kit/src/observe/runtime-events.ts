@@ -4,6 +4,7 @@ import type { HaltReason } from '../consume/lane.ts';
 import type { StuckLane } from '../consume/options.ts';
 import type { TopicPartition } from '../records.ts';
 import type { GapDone } from '../recover/gap-policy.ts';
+import type { PassedPart } from '../recover/record-history.ts';
 
 /** Everything worth telling that happens in a runtime. Logs and metrics are derived from these, and from nothing else. */
 export type RuntimeEvent =
@@ -19,6 +20,22 @@ export type RuntimeEvent =
   | { readonly kind: 'lane-halted'; readonly lane: TopicPartition; readonly why: HaltReason }
   | { readonly kind: 'lane-reopened'; readonly lane: TopicPartition; readonly cause: unknown; readonly abandonedRecords: number }
   | { readonly kind: 'gap'; readonly lane: TopicPartition; readonly gap: Gap; readonly done: GapDone }
+  /** Read from the history: counted as delivered, and handed over like any other. */
+  | { readonly kind: 'restored'; readonly lane: TopicPartition; readonly records: number }
+  /** Offsets that the history declares to be gone, passed. */
+  | { readonly kind: 'restore-passed'; readonly lane: TopicPartition; readonly why: PassedPart; readonly from: number; readonly to: number }
+  /** The history does not have `[from, to)` yet, nor does Kafka any more. */
+  | { readonly kind: 'restore-waits'; readonly lane: TopicPartition; readonly from: number; readonly to: number }
+  /** The lane goes on from Kafka at `to`. */
+  | {
+      readonly kind: 'restore-ended';
+      readonly lane: TopicPartition;
+      readonly from: number;
+      readonly to: number;
+      readonly records: number;
+      readonly passedOffsets: number;
+      readonly tookMs: number;
+    }
   | { readonly kind: 'handed-over'; readonly lane: TopicPartition; readonly records: number; readonly closedBy: CloseReason }
   | {
       readonly kind: 'settled';

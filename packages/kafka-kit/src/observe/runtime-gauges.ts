@@ -92,6 +92,22 @@ export const RUNTIME_GAUGES = {
     says: 'Partitions that wait for a person now, by what they stand before.',
     respond: 'As for `halted`: one alert a group instead of one a partition.',
   },
+  restoring: {
+    name: 'tailrace_consumer_restoring',
+    type: 'gauge',
+    unit: '0 or 1',
+    labels: PARTITION,
+    says: '1 while the partition reads from the history what Kafka no longer holds.',
+    respond: 'Nothing by itself: it goes on from Kafka when it has all. `/readyz` says how far it is.',
+  },
+  restoreWaitSeconds: {
+    name: 'tailrace_consumer_restore_wait_seconds',
+    type: 'gauge',
+    unit: 'seconds',
+    labels: PARTITION,
+    says: 'For how long the partition has been waiting for records that Kafka no longer holds and the history does not have yet; 0 when it is not.',
+    respond: 'Alert above the delay that the archiver is allowed: it does not write, and `/readyz` names the range.',
+  },
   outageSeconds: {
     name: 'tailrace_consumer_outage_seconds',
     type: 'gauge',

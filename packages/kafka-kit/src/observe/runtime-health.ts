@@ -30,9 +30,12 @@ export interface ServerNames {
   readonly kafka: string;
   /** Where the sink writes. */
   readonly sink: string;
+  /** Where what Kafka no longer holds is read. */
+  readonly history?: string;
 }
 
 const UNNAMED: ServerNames = { kafka: 'Kafka', sink: 'the sink' };
+const UNNAMED_HISTORY = 'the history';
 
 /** Reads what the runtime already knows; asks nobody. `nowMs` is of the runtime's clock. */
 export function runtimeHealth(
@@ -75,7 +78,7 @@ function lanesHealth(lanes: readonly LaneView[], silentMs: number, servers: Serv
   if (stalled.length > 0) return { state: 'not-ready', sentence: some(stalled) };
   const halted = lanes.flatMap(({ halted: sentence }) => sentence ?? []);
   const asked = silentMs > KAFKA_DOUBTED_MS ? { ...servers, sink: `${servers.kafka} or ${servers.sink}` } : servers;
-  const waiting = lanes.flatMap((lane) => waitingSentence(lane, asked, nowMs) ?? []);
+  const waiting = lanes.flatMap((lane) => waitingSentence(lane, asked, nowMs) ?? restoringSentence(lane, asked) ?? []);
   const silent = silentMs > SILENT_KAFKA_MS ? [`${servers.kafka} has not answered for ${Math.round(silentMs / 1000)} s.`] : [];
   if (silent.length + halted.length + waiting.length > 0) return { state: 'degraded', sentence: some([...silent, ...halted, ...waiting]) };
   const opening = lanes.filter(({ phase }) => phase === 'opening').length;
@@ -88,6 +91,7 @@ const WAITED_FOR: Readonly<Record<Outage['why'], (servers: ServerNames) => strin
   sink: ({ sink }) => sink,
   retry: ({ sink }) => sink,
   gap: ({ sink }) => sink,
+  history: ({ history }) => history ?? UNNAMED_HISTORY,
   'dead-letter': ({ kafka }) => kafka,
   open: ({ kafka, sink }) => (sink.startsWith(kafka) ? sink : `${kafka} or ${sink}`),
 };
@@ -104,6 +108,20 @@ function waitingSentence(
   }
   const forSeconds = Math.max(0, Math.round((nowMs - outage.sinceMs) / 1000));
   return `${topic}, partition ${partition} has been waiting for ${WAITED_FOR[outage.why](servers)} for ${forSeconds} s and goes on by itself: ${outage.reason}`;
+}
+
+/** Degraded, not ready: it goes on by itself, but until then what comes in is not processed, and Kafka has overtaken the group once. */
+function restoringSentence(
+  { topic, partition, restore, logEnd }: LaneView,
+  { history = UNNAMED_HISTORY }: ServerNames,
+): string | undefined {
+  if (restore === undefined) return undefined;
+  const { from, next, logStart, waitsSinceMs } = restore;
+  const where = `${topic}, partition ${partition}`;
+  if (waitsSinceMs === undefined)
+    return `${where} reads from ${history} what Kafka no longer holds, from offset ${from} on; it is at ${next} of ${logEnd ?? logStart}, and goes on by itself.`;
+  const range = logStart - next === 1 ? `offset ${next}` : `offsets ${next} to ${logStart - 1}`;
+  return `${where} has been waiting for ${range} since ${isoTime(waitsSinceMs)}: Kafka no longer holds that, and it is not in ${history} yet. It is asked for every 30 s; look whether that which writes it runs.`;
 }
 
 function stalledSentence({ topic, partition, stall }: LaneView): string | undefined {

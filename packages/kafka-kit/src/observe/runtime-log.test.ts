@@ -21,6 +21,27 @@ it.each<[RuntimeEvent, string | undefined]>([
     { kind: 'drained', why: 'stop', tookMs: 6000, abandonedRecords: 2, stuck: [{ ...lane, reason: '2 records from offset 7 on; away' }] },
     'warn: drained before a stop in 6.0 s: 2 records left for the next owner; the sink did not end in time for events, partition 3 (2 records from offset 7 on; away)',
   ],
+  [
+    { kind: 'gap', lane, gap: { kind: 'expired', from: 2, to: 9 }, done: 'restored' },
+    'warn: records are missing (expired) at events, partition 3, offsets 2 to 8: they are read from the history',
+  ],
+  [{ kind: 'restored', lane, records: 7 }, undefined],
+  [
+    { kind: 'restore-passed', lane, why: 'lost', from: 2, to: 9 },
+    'error: records are gone for good at events, partition 3, offsets 2 to 8: the history declares them lost, and they were passed',
+  ],
+  [
+    { kind: 'restore-passed', lane, why: 'before-archive', from: 2, to: 9 },
+    'warn: events, partition 3, offsets 2 to 8 are from before the history: they were passed',
+  ],
+  [
+    { kind: 'restore-waits', lane, from: 2, to: 9 },
+    'warn: waits for events, partition 3, offsets 2 to 8: Kafka no longer holds them, and the history does not have them yet',
+  ],
+  [
+    { kind: 'restore-ended', lane, from: 2, to: 9, records: 5, passedOffsets: 2, tookMs: 1500 },
+    'info: reads events, partition 3 from Kafka again, from offset 9 on: 5 records restored in 1.5 s, 2 offsets passed',
+  ],
   [{ kind: 'lane-opened', lane, startAt: 7 }, 'info: reads events, partition 3 from offset 7'],
   [
     { kind: 'dead-lettered', lane, reason: 'not-json', records: 2 },

@@ -50,6 +50,7 @@ export function runtimeLogLine(event: RuntimeEvent): RuntimeLogLine | undefined 
     case 'polled':
     case 'handed-over':
     case 'settled':
+    case 'restored':
       return undefined;
     case 'skipped':
       return line('debug', `${event.records} ${records(event.records)} skipped: ${event.reason}`, { ...event.lane, reason: event.reason });
@@ -84,6 +85,10 @@ export function runtimeLogLine(event: RuntimeEvent): RuntimeLogLine | undefined 
     }
     case 'gap':
       return gap(event);
+    case 'restore-passed':
+    case 'restore-waits':
+    case 'restore-ended':
+      return restore(event);
     case 'outage':
       return outage(event);
     case 'stalled': {
@@ -139,13 +144,41 @@ const DONE: Readonly<Record<Exclude<GapDone, 'void'>, string>> = {
   halted: '',
   skipped: ': passed over, as the group is told to',
   recorded: ': written down by the sink, and on',
+  restored: ': they are read from the history',
 };
 
 function gap({ lane, gap: { kind, from, to }, done }: Extract<RuntimeEvent, { kind: 'gap' }>): RuntimeLogLine {
   const where = from < to ? `${name(lane)}, offsets ${from} to ${to - 1}` : `${name(lane)}, from offset ${from} on`;
   // On a compacted topic, and behind every transaction, holes are ordinary.
   if (done === 'void') return line('debug', `nothing was ever readable at ${where}`, { ...lane, gap: kind, from, to });
-  return line('error', `records are missing (${kind}) at ${where}${DONE[done]}`, { ...lane, gap: kind, from, to, done });
+  return line(done === 'restored' ? 'warn' : 'error', `records are missing (${kind}) at ${where}${DONE[done]}`, {
+    ...lane,
+    gap: kind,
+    from,
+    to,
+    done,
+  });
+}
+
+type Restore = Extract<RuntimeEvent, { kind: 'restore-passed' | 'restore-waits' | 'restore-ended' }>;
+
+function restore({ lane, ...event }: Restore): RuntimeLogLine {
+  const { kind: _, ...fields } = { ...lane, ...event };
+  const where = `${name(lane)}, offsets ${event.from} to ${event.to - 1}`;
+  switch (event.kind) {
+    case 'restore-waits':
+      return line('warn', `waits for ${where}: Kafka no longer holds them, and the history does not have them yet`, fields);
+    case 'restore-passed':
+      if (event.why === 'lost')
+        return line('error', `records are gone for good at ${where}: the history declares them lost, and they were passed`, fields);
+      return line('warn', `${where} are from before the history: they were passed`, fields);
+    case 'restore-ended': {
+      const { records: count, passedOffsets, tookMs, to } = event;
+      const passed = passedOffsets === 0 ? '' : `, ${passedOffsets} offsets passed`;
+      const done = `${count} ${records(count)} restored in ${seconds(tookMs)}${passed}`;
+      return line('info', `reads ${name(lane)} from Kafka again, from offset ${to} on: ${done}`, fields);
+    }
+  }
 }
 
 /** An outage may last for hours on many partitions: its 1st, 2nd, 4th, 8th … attempt is told. */

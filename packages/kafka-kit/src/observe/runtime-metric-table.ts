@@ -1,6 +1,7 @@
 import type { CloseReason, Gap } from '../consume/contract.ts';
 import type { HaltReason } from '../consume/lane.ts';
 import type { GapDone } from '../recover/gap-policy.ts';
+import type { PassedPart } from '../recover/record-history.ts';
 import { TAILRACE } from './command.ts';
 import { everyOf, type MetricTable } from './metric-table.ts';
 import type { RuntimeEvent } from './runtime-events.ts';
@@ -15,7 +16,7 @@ const GAP = {
   ...PARTITION,
   kind: everyOf<Gap['kind']>({ expired: true, truncated: true, recreated: true, void: true }),
   // In words: a series of each with each for every partition would be mostly ones that can not be.
-  done: everyOf<GapDone>({ halted: true, skipped: true, recorded: true, void: true }).join(', '),
+  done: everyOf<GapDone>({ halted: true, skipped: true, recorded: true, restored: true, void: true }).join(', '),
 };
 
 const REASON = { ...GROUP, reason: `the first ${MAX_SKIP_REASONS} that the sink names, then \`other\`` };
@@ -124,6 +125,22 @@ export const RUNTIME_METRICS = {
     labels: GAP,
     says: 'Offsets in the ranges of `gaps_total`. A topic that was made anew has no range.',
     respond: 'As for `gaps_total`: this is how much.',
+  },
+  restored: {
+    name: 'tailrace_consumer_restored_records_total',
+    type: 'counter',
+    unit: 'records',
+    labels: PARTITION,
+    says: 'Records that were read from the history, since Kafka no longer held them or soon would not.',
+    respond: 'Above 0 the group was overtaken by the topic’s retention: find out for how long it was down, or why it is too slow.',
+  },
+  restorePassed: {
+    name: 'tailrace_consumer_restore_passed_offsets_total',
+    type: 'counter',
+    unit: 'offsets',
+    labels: { ...GROUP, kind: everyOf<PassedPart>({ lost: true, 'before-archive': true }) },
+    says: 'Offsets passed because the history declares their records lost, or from before it began.',
+    respond: 'Alert on `lost` above 0: those records are gone for good. The log names the ranges.',
   },
   outages: {
     name: 'tailrace_consumer_outages_total',

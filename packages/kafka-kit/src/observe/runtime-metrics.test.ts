@@ -2,6 +2,7 @@ import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
 import { type Outcome, STORED } from '../consume/contract.ts';
 import { metricFaults } from '../testing/metric-faults.ts';
+import { RestoreRig } from '../testing/restore-rig.ts';
 import { GROUP, type Member, RuntimeRig, TOPIC } from '../testing/runtime-rig.ts';
 import { Pace } from './pace.ts';
 import type { RuntimeEvent } from './runtime-events.ts';
@@ -181,6 +182,8 @@ it('every row of the table is fed, and only with the labels and values that the 
     ),
     { kind: 'settled', lane, stored: 1, skipped: 1, retried: 1, dead: 1 },
     { kind: 'skipped', lane, reason: 'old', records: 1 },
+    { kind: 'restored', lane, records: 1 },
+    ...(['lost', 'before-archive'] as const).map((why): RuntimeEvent => ({ kind: 'restore-passed', lane, why, from: 0, to: 9 })),
     { kind: 'outage', lane, attempts: 1, cause },
     { kind: 'stalled', lane, position: 0, end: 9, sinceMs: 0, attempts: 1 },
     { kind: 'commit', result: { kind: 'failed', positions: [], reason: 'no' } },
@@ -224,4 +227,17 @@ it('gaps are counted by kind and by what was done, with their offsets, and parti
     [`${GROUP} dead`]: 0,
     [`${GROUP} sink`]: 0,
   });
+});
+
+it('what is restored, passed and waited for is shown', async () => {
+  const rig = new RestoreRig(2);
+  rig.overtaken(60, { at: 10, kept: 50, start: 55 }, 1);
+  rig.kept.of(rig.tp(1)).fill('lost', 20, 24);
+  const { registry, member } = await observed(rig);
+  await rig.until(() => rig.lane(member, 1).restore?.waitsSinceMs !== undefined, 'it waits');
+  await rig.clock.advance(7000);
+  expect(await values(registry, 'restoring')).toEqual({ [`${GROUP} ${TOPIC} 0`]: 0, [`${GROUP} ${TOPIC} 1`]: 1 });
+  expect((await values(registry, 'restore_wait_seconds'))[`${GROUP} ${TOPIC} 1`]).toBeGreaterThanOrEqual(7);
+  expect((await values(registry, 'restored_records_total'))[`${GROUP} ${TOPIC} 1`]).toBe(36);
+  expect(await values(registry, 'restore_passed_offsets_total')).toEqual({ [`${GROUP} before-archive`]: 0, [`${GROUP} lost`]: 4 });
 });

@@ -71,6 +71,8 @@ function readers(watched: readonly Watched[], clock: Pick<Clock, 'nowMs'>) {
     paused: lanes((lane) => Number(lane.paused)),
     halted: lanes((lane) => Number(lane.phase === 'halted')),
     haltedPartitions: haltedBy(watched),
+    restoring: lanes((lane) => Number(lane.restore !== undefined)),
+    restoreWaitSeconds: lanes((lane) => since(lane.restore?.waitsSinceMs) ?? 0),
     outageSeconds: lanes((lane) => since(lane.outage?.sinceMs) ?? 0),
     stalledSeconds: lanes((lane) => since(lane.stall?.sinceMs) ?? 0),
     pollIntervalP99: groups(({ pace }) => secondsOf(pace.pollP99Ms())),
@@ -143,6 +145,12 @@ function observer(counters: Counters, group: string): (event: RuntimeEvent) => v
         counters.gaps.inc({ ...of(event.lane), kind: event.gap.kind, done: event.done });
         counters.gapOffsets.inc({ ...of(event.lane), kind: event.gap.kind, done: event.done }, event.gap.to - event.gap.from);
         return;
+      case 'restored':
+        counters.restored.inc(of(event.lane), event.records);
+        return;
+      case 'restore-passed':
+        counters.restorePassed.inc({ group, kind: event.why }, event.to - event.from);
+        return;
       case 'outage':
         if (event.attempts === 1) counters.outages.inc(of(event.lane));
         return;
@@ -162,6 +170,8 @@ function observer(counters: Counters, group: string): (event: RuntimeEvent) => v
         counters.brokerErrors.inc({ group });
         return;
       case 'recovered':
+      case 'restore-waits':
+      case 'restore-ended':
       case 'client-log':
         // An outage's length is shown by the gauge; the client's lines go into the log.
         return;

@@ -7,10 +7,18 @@ export type GapPolicy =
   /** Counted, logged, and on. */
   | { readonly kind: 'skip' }
   /** The sink is told, writes it down for good, and then the lane goes on. */
-  | { readonly kind: 'record-and-go-on' };
+  | { readonly kind: 'record-and-go-on' }
+  /**
+   * What Kafka no longer holds is read from a history, in order, and then the lane goes on from Kafka. `retentionMs`: how long a topic keeps its records,
+   * by its name; of a topic that is not in it all is read from the history that it has.
+   */
+  | { readonly kind: 'restore'; readonly retentionMs?: ReadonlyMap<string, number> };
 
-/** What became of a gap: the lane halted before it, passed it by choice, or passed it when the sink had it; of a `void` there is nothing to miss. */
-export type GapDone = 'halted' | 'skipped' | 'recorded' | 'void';
+/**
+ * What became of a gap: the lane halted before it, passed it by choice, passed it when the sink had it, or reads it from a history; of a `void` there is
+ * nothing to miss.
+ */
+export type GapDone = 'halted' | 'skipped' | 'recorded' | 'restored' | 'void';
 
 type Done = Readonly<Record<Gap['kind'], GapDone>>;
 
@@ -22,6 +30,7 @@ const WAYS: Readonly<Record<GapPolicy['kind'], Done>> = {
   halt: { expired: 'halted', truncated: 'halted', recreated: 'halted', void: 'void' },
   skip: { expired: 'skipped', truncated: 'halted', recreated: 'halted', void: 'void' },
   'record-and-go-on': { expired: 'recorded', truncated: 'halted', recreated: 'recorded', void: 'void' },
+  restore: { expired: 'restored', truncated: 'halted', recreated: 'halted', void: 'void' },
 };
 
 export const HALT: GapPolicy = { kind: 'halt' };

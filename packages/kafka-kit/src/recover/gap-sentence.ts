@@ -25,6 +25,13 @@ export function gapSentence(group: string, tp: TopicPartition, gap: Gap, keeper:
   return `${gapFinding(group, tp, gap)}; ${way}.`;
 }
 
+/** As `gapSentence`, of what the group's history does not give back either, for the reason `why`. */
+export function restoreHaltSentence(group: string, tp: TopicPartition, gap: Gap, why: string): string {
+  const { topic, partition } = tp;
+  const reset = `${TAILRACE} group reset --group ${group} --topic ${topic} --partition ${partition} --to offset:${gap.to}`;
+  return `${gapFinding(group, tp, gap)}, and that can not be restored: ${why}; mend that and restart the group, or, to pass them, stop it, run: ${reset}, and start it.`;
+}
+
 /** What is missing and where, without a way out and without an end. */
 export function gapFinding(group: string, { topic, partition }: TopicPartition, gap: Gap): string {
   const where = `${topic}, partition ${partition}`;

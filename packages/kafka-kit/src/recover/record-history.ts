@@ -11,6 +11,9 @@ export type HistoryPart =
   | { readonly kind: 'records'; readonly records: readonly HistoryRecord[] }
   | { readonly kind: 'void' | 'lost' | 'before-archive'; readonly from: number; readonly to: number };
 
+/** Stretches that are passed with a count: their records are gone. */
+export type PassedPart = Extract<HistoryPart['kind'], 'lost' | 'before-archive'>;
+
 /** A store that keeps records beyond the log's retention. The kit knows no other side of it. */
 export interface RecordHistory {
   /**
@@ -25,11 +28,13 @@ export interface RecordHistory {
 export class HistoryHole extends Error {
   readonly from: number;
   readonly to: number;
+  readonly why: string;
 
   constructor(of: TopicPartition, from: number, to: number, why: string) {
     super(`Offsets ${from} to ${to - 1} of ${of.topic}, partition ${of.partition}, are not to be had: ${why}.`);
     this.name = 'HistoryHole';
     this.from = from;
     this.to = to;
+    this.why = why;
   }
 }

@@ -1,5 +1,6 @@
 export { type ForeignRecord, produceForeign } from '../admin/foreign-producer.ts';
 export { deleteRecordsBefore } from './delete-records.ts';
+export { forgetCommits } from './forget-commits.ts';
 export { ManualClock } from './manual-clock.ts';
 export { MemoryCluster } from './memory-cluster.ts';
 export { MemoryConsumer } from './memory-consumer.ts';

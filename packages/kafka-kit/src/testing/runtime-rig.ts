@@ -7,6 +7,7 @@ import { SideChannel } from '../consume/side-channel.ts';
 import type { RuntimeEvent } from '../observe/runtime-events.ts';
 import type { ChannelPort } from '../recover/channel-log.ts';
 import type { PositionsPort } from '../recover/positions-log.ts';
+import type { RecordHistory } from '../recover/record-history.ts';
 import { ManualClock } from './manual-clock.ts';
 import { MemoryCluster } from './memory-cluster.ts';
 import type { MemoryConsumer } from './memory-consumer.ts';
@@ -46,6 +47,7 @@ export class RuntimeRig {
   positions: PositionsPort | undefined;
   /** Where members that are made from then on keep what they count: the topic is a side channel to them. */
   channel: ChannelPort | undefined;
+  history: RecordHistory | undefined;
   readonly #settings: Settings;
 
   constructor(partitions = 1, settings: Partial<Settings> = {}) {
@@ -65,6 +67,7 @@ export class RuntimeRig {
         clock: this.clock,
         observe: (event) => void events.push(event),
         ...(this.deadLetters === undefined ? {} : { deadLetters: this.deadLetters }),
+        ...(this.history === undefined ? {} : { history: this.history }),
         ...(this.positions === undefined ? {} : { positions: this.positions }),
         ...(keeper && { keeper }),
       },
