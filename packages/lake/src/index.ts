@@ -42,6 +42,7 @@ export { type DataEntry, LedgerDamage, type LedgerEntry, MAX_DATA_SPAN } from '.
 export { type BuiltObject, buildObject, dataEntry, objectMaker, type Rows } from './object-builder.ts';
 export { dataKey, type LakeLayout } from './object-names.ts';
 export { type ListedObject, type ObjectStore, StoreError, storeBuffer } from './object-store.ts';
+export { type OldestLook, oldestInLake } from './oldest-in-lake.ts';
 export { readParquet } from './parquet-reader.ts';
 export { type Planning, planReplay, type TopicLife } from './plan-replay.ts';
 export { PutIfAbsentIgnored, provePutIfAbsent } from './prove-put-if-absent.ts';
