@@ -30,7 +30,7 @@ export async function cancelCommand(id: number, flags: JsonFlag, ports: Ports): 
       const endMs = ports.nowMs() + SENDER_MS;
       while ((await runs.sent(run.id)) === undefined && ports.nowMs() < endMs) await sleep(LOOK_MS, undefined, { signal: ports.signal });
       if ((await runs.sent(run.id)) === undefined) {
-        // Nobody sends it any more: what stands in the side channel is what was sent.
+        // Nobody sends it any more.
         const channel = await KafkaReplayChannel.open(plan.into, settings, admin, plan.partitions);
         try {
           await state.refresh();

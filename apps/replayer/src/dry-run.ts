@@ -1,11 +1,10 @@
 import type { ReplaySource, StoredPlan } from '@tailrace/lake';
 import type { ReplayerConfig } from './config.ts';
 import { counted, total } from './offsets.ts';
-import { PartitionSender } from './partition-sender.ts';
+import { FROM_THE_BEGINNING, PartitionSender } from './partition-sender.ts';
 import { withReading } from './plan-reading.ts';
 import { EXIT, type JsonFlag, type Ports } from './ports.ts';
 import { progressOn } from './progress.ts';
-import { NOTHING_SENT } from './sent-state.ts';
 import { type Stored, withAdmin } from './servers.ts';
 import { bytesText } from './size.ts';
 import { wantedBy } from './wanted.ts';
@@ -26,7 +25,7 @@ export async function dryRun(
         (planned) =>
           new PartitionSender(
             planned,
-            NOTHING_SENT,
+            FROM_THE_BEGINNING,
             { topic: planned.topic, notes: [] },
             {
               read: (chain, range) => reader.read(chain, range, ports.signal),

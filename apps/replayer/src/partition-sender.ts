@@ -1,6 +1,6 @@
 import { encodeSideRecord, type Headers, type HistoryRecord, type OutgoingRecord } from '@tailrace/kafka-kit';
 import type { ChainId, OffsetRange, PlannedPartition, ReplayPart, ReplaySource } from '@tailrace/lake';
-import { SentCount, type SentSoFar } from './sent-state.ts';
+import { NOTHING_SENT, SentCount, type SentSoFar } from './sent-state.ts';
 
 export interface PartitionSenderPorts {
   /** Reads origin records, in order; a throw is a fault of the moment or an end. */
@@ -27,6 +27,16 @@ export interface Passed {
   offsets: number;
 }
 
+/** How far earlier senders of a partition got. */
+export interface Reached {
+  /** What they wrote down. */
+  readonly before: SentSoFar;
+  /** Origin offsets above that which stand in the side channel: they are counted and not sent again. */
+  readonly there: ReadonlySet<number>;
+}
+
+export const FROM_THE_BEGINNING: Reached = { before: NOTHING_SENT, there: new Set() };
+
 /** Sends one partition of a plan in the order of its offsets, one call at a time: so what stands in the side channel is a prefix. */
 export class PartitionSender {
   readonly planned: PlannedPartition;
@@ -34,6 +44,7 @@ export class PartitionSender {
   readonly #sideTopic: string;
   readonly #notes: Headers;
   readonly #ports: PartitionSenderPorts;
+  readonly #there: ReadonlySet<number>;
   readonly #count: SentCount;
   #acknowledged: SentSoFar;
   /** The next origin offset to read. */
@@ -42,11 +53,13 @@ export class PartitionSender {
   #chunkBytes = 0;
   #chunkFrom: Record<ReplaySource, number> = { lake: 0, kafka: 0 };
   #inFlight: Promise<void> = Promise.resolve();
+  /** Set while nothing is to be on its way. */
+  #held: Promise<void> | undefined;
 
-  /** `before`: what stands in the side channel already. */
+  /** `reached`: how far an earlier sender got. */
   constructor(
     planned: PlannedPartition,
-    before: SentSoFar,
+    { before, there }: Reached,
     target: { readonly topic: string; readonly notes: Headers },
     ports: PartitionSenderPorts,
   ) {
@@ -54,6 +67,7 @@ export class PartitionSender {
     this.#sideTopic = target.topic;
     this.#notes = target.notes;
     this.#ports = ports;
+    this.#there = there;
     this.#count = new SentCount(before);
     this.#acknowledged = before;
     this.#at = before.through + 1;
@@ -69,6 +83,21 @@ export class PartitionSender {
     return this.#acknowledged;
   }
 
+  /** Resolves when nothing is on its way, and nothing sets out until the function that it gives is called. */
+  async hold(): Promise<() => void> {
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    this.#held = held;
+    // Safe: what became of it is told by `run`.
+    await this.#inFlight.catch(() => {});
+    return () => {
+      this.#held = undefined;
+      release();
+    };
+  }
+
   /** Sends what is left. After a throw it may be called again when that was a fault of the reading. */
   async run(): Promise<void> {
     try {
@@ -78,7 +107,7 @@ export class PartitionSender {
         for await (const part of this.#ports.read(this.planned, rest)) await this.#take(part);
         this.#at = Math.max(this.#at, range.next);
       }
-      if (this.#chunk.length > 0) await this.#send();
+      await this.#send();
     } finally {
       // Also behind a fault: what is on its way is waited for, or it would be counted by nobody.
       await this.#inFlight;
@@ -101,9 +130,10 @@ export class PartitionSender {
         continue;
       }
       if (!this.#count.add(record)) continue;
+      this.#chunkFrom[part.source] += 1;
+      if (this.#there.has(record.offset)) continue;
       this.#chunk.push(this.#sideRecord(record));
       this.#chunkBytes += sizeBytes(record);
-      this.#chunkFrom[part.source] += 1;
       const { records, bytes } = this.#ports.chunk;
       if (this.#chunk.length >= records || this.#chunkBytes >= bytes) await this.#send();
     }
@@ -121,12 +151,13 @@ export class PartitionSender {
     const records = this.#chunk;
     const from = this.#chunkFrom;
     const counted = this.#count.now;
-    await this.#ports.admit(records.length, this.#chunkBytes);
+    if (records.length > 0) await this.#ports.admit(records.length, this.#chunkBytes);
     this.#chunk = [];
     this.#chunkBytes = 0;
     this.#chunkFrom = { lake: 0, kafka: 0 };
     await this.#inFlight;
-    this.#inFlight = this.#ports.publish(records).then(() => {
+    while (this.#held !== undefined) await this.#held;
+    this.#inFlight = (records.length > 0 ? this.#ports.publish(records) : Promise.resolve()).then(() => {
       this.#acknowledged = counted;
       this.passed.fromLake += from.lake;
       this.passed.fromKafka += from.kafka;

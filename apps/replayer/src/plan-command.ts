@@ -4,7 +4,7 @@ import { planReplay, type ReplayPlan, STREAM } from '@tailrace/lake';
 import { ConfigError } from '@tailrace/service';
 import { readReplayerConfig } from './config.ts';
 import { lookAtWindow } from './look.ts';
-import { type PlanFlags, planRequest } from './plan-request.ts';
+import { type PlanFlags, planRequest, refuseSkipped } from './plan-request.ts';
 import { EXIT, type JsonFlag, type Ports } from './ports.ts';
 import { planRefusal } from './refusals.ts';
 import { withServers } from './servers.ts';
@@ -15,11 +15,12 @@ export type PlanCommandFlags = PlanFlags & JsonFlag & { readonly dryRun?: boolea
 /** `replay plan`: resolves a window into offsets, and freezes them. */
 export async function planCommand(flags: PlanCommandFlags, ports: Ports): Promise<number> {
   const config = readReplayerConfig(ports.environment);
-  const request = planRequest(flags, ports.nowMs(), config.indexRetentionDays);
+  const request = planRequest(flags, ports.nowMs());
   return await withServers(config, async ({ ledger, plans, kafka }) => {
     const sources = await lookAtWindow(ledger, kafka, ports.topics, request.window);
     const planning = planReplay(request.window, sources);
     if (planning.kind !== 'planned') throw new ConfigError([planRefusal(planning, request.window)]);
+    refuseSkipped(request, ports.nowMs(), config.indexRetentionDays);
     const made: ReplayPlan = {
       attempt: randomUUID(),
       madeAtMs: ports.nowMs(),

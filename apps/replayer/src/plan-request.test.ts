@@ -1,13 +1,13 @@
 import { ConfigError } from '@tailrace/service';
 import { describe, expect, it } from 'vitest';
-import { type PlanFlags, planRequest } from './plan-request.ts';
+import { type PlanFlags, planRequest, refuseSkipped } from './plan-request.ts';
 
 const NOW = Date.UTC(2026, 2, 3, 15);
 const good: PlanFlags = { from: '2026-03-03T14:00:00+01:00', to: '2026-03-03T13:40:00Z', into: 'indexer', by: 'broker' };
 
 function refusal(flags: Partial<PlanFlags>): string {
   try {
-    planRequest({ ...good, ...flags }, NOW, 14);
+    refuseSkipped(planRequest({ ...good, ...flags }, NOW), NOW, 14);
   } catch (fault) {
     if (fault instanceof ConfigError) return fault.lines.join('\n');
     throw fault;
@@ -16,14 +16,14 @@ function refusal(flags: Partial<PlanFlags>): string {
 }
 
 it('a window is taken with any zone, by the broker’s time', () => {
-  expect(planRequest(good, NOW, 14)).toEqual({
+  expect(planRequest(good, NOW)).toEqual({
     into: 'indexer',
     window: { fromMs: Date.UTC(2026, 2, 3, 13), toMs: Date.UTC(2026, 2, 3, 13, 40), by: 'broker', skewMs: 0 },
   });
 });
 
 it('an end between two milliseconds leaves nothing of the first one out, and takes nothing of the second one in', () => {
-  const { window } = planRequest({ ...good, from: '2026-03-03T13:00:00.0001Z', to: '2026-03-03T13:00:00.001000001Z' }, NOW, 14);
+  const { window } = planRequest({ ...good, from: '2026-03-03T13:00:00.0001Z', to: '2026-03-03T13:00:00.001000001Z' }, NOW);
   expect([window.fromMs, window.toMs].map((ms) => ms - Date.UTC(2026, 2, 3, 13))).toEqual([1, 2]);
 });
 
@@ -34,7 +34,7 @@ it.each([
   ['2h', 7_200_000],
   ['30d', 2_592_000_000],
 ])('--by event with --skew %s', (skew, skewMs) => {
-  expect(planRequest({ ...good, by: 'event', ...(skew === undefined ? {} : { skew }) }, NOW, 60).window).toMatchObject({
+  expect(planRequest({ ...good, by: 'event', ...(skew === undefined ? {} : { skew }) }, NOW).window).toMatchObject({
     by: 'event',
     skewMs,
   });
@@ -42,8 +42,10 @@ it.each([
 
 it('what the indexer would skip for its age is taken with --keep, which is frozen with the conditions', () => {
   const flags = { ...good, from: '2025-01-01T00:00:00Z', keep: 30, where: ['service = checkout', 'status_code >= 500'] };
-  expect(planRequest(flags, NOW, 14)).toMatchObject({ keepDays: 30, where: ['service = checkout', 'status_code >= 500'] });
-  expect(planRequest({ ...good, from: '2026-02-17T00:00:00Z' }, NOW, 14)).not.toHaveProperty('keepDays');
+  const request = planRequest(flags, NOW);
+  refuseSkipped(request, NOW, 14);
+  expect(request).toMatchObject({ keepDays: 30, where: ['service = checkout', 'status_code >= 500'] });
+  expect(refusal({ from: '2026-02-17T00:00:00Z' })).toBe('taken');
 });
 
 describe('wrong use is one sentence', () => {

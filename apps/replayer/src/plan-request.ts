@@ -31,8 +31,8 @@ const MAX_SKEW_MS = 30 * 24 * HOUR_MS;
 const UNIT_MS = { s: 1000, m: 60_000, h: HOUR_MS, d: 24 * HOUR_MS } as const;
 const DURATION = /^(\d{1,9})([smhd])$/;
 
-/** Checks everything that can be said without a server. `retentionDays`: how far back the indexer takes records. Throws ConfigError: one sentence. */
-export function planRequest(flags: PlanFlags, nowMs: number, retentionDays: number): PlanRequest {
+/** Checks everything that can be said without a server. Throws ConfigError: one sentence. */
+export function planRequest(flags: PlanFlags, nowMs: number): PlanRequest {
   const into = consumerNamed(flags.into);
   const fromMs = timeOf('--from', flags.from);
   const toMs = timeOf('--to', flags.to);
@@ -43,12 +43,15 @@ export function planRequest(flags: PlanFlags, nowMs: number, retentionDays: numb
   const window: PlanWindow = { fromMs, toMs, by: flags.by, skewMs: skewOf(flags) };
   const { where, keep: keepDays } = flags;
   parseConditions(where ?? []);
-  if (keepDays === undefined) refuseSkipped(window, nowMs, retentionDays);
   return { into, window, ...(where === undefined ? {} : { where }), ...(keepDays === undefined ? {} : { keepDays }) };
 }
 
-/** The indexer skips a record whose day of arrival lies further back than it keeps indices. */
-function refuseSkipped(window: PlanWindow, nowMs: number, retentionDays: number): void {
+/**
+ * The indexer skips a record whose day of arrival lies further back than `retentionDays`. Throws ConfigError for a window that reaches such days,
+ * unless it is to keep them.
+ */
+export function refuseSkipped({ window, keepDays }: PlanRequest, nowMs: number, retentionDays: number): void {
+  if (keepDays !== undefined) return;
   const firstKeptMs = Math.floor(nowMs / DAY_MS - retentionDays) * DAY_MS;
   const { fromMs } = spanOf(window);
   if (fromMs >= firstKeptMs) return;

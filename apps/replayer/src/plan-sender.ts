@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  type Backoff,
   backoffMs,
-  DEFAULT_BACKOFF,
   type Headers,
   HistoryHole,
   type HistoryRecord,
@@ -22,9 +22,9 @@ import {
   sideKey,
 } from '@tailrace/lake';
 import { Cancelled } from './governor.ts';
-import { PartitionSender, type PartitionSenderPorts } from './partition-sender.ts';
+import { FROM_THE_BEGINNING, PartitionSender, type PartitionSenderPorts, type Reached } from './partition-sender.ts';
 import { NotTaken, type ReplayChannel } from './replay-channel.ts';
-import { KEEP_NOTE, NOTHING_SENT, PLAN_NOTE, SentCount, sentBy } from './sent-state.ts';
+import { KEEP_NOTE, NOTHING_SENT, PLAN_NOTE, SentCount, type SentSoFar, sentBy } from './sent-state.ts';
 
 /** Partitions that are read at a time: each has a reader of its own. */
 const AT_ONCE = 3;
@@ -34,6 +34,8 @@ export interface PlanSenderPorts extends Pick<PartitionSenderPorts, 'admit' | 'c
   /** How far earlier senders of the plan got. */
   sent(sideTopic: string, partition: number): SentPosition | undefined;
   readonly positionsTopic: string;
+  /** Between two readings, while there is a fault of the moment. */
+  readonly backoff: Backoff;
   read(chain: ChainId, range: OffsetRange, signal: AbortSignal): AsyncIterable<ReplayPart>;
   isWanted(record: HistoryRecord): boolean;
   onPublished(records: number): void;
@@ -45,57 +47,34 @@ export interface PlanSenderPorts extends Pick<PartitionSenderPorts, 'admit' | 'c
 export class PlanSender {
   readonly #plan: StoredPlan;
   readonly #ports: PlanSenderPorts;
-  readonly #stop: AbortController;
+  readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
   readonly #senders: readonly PartitionSender[];
+  #saving: Promise<unknown> = Promise.resolve();
   /** Whether an earlier sender had begun. */
   readonly resumed: boolean;
 
-  private constructor(
-    plan: StoredPlan,
-    ports: PlanSenderPorts,
-    senders: readonly PartitionSender[],
-    resumed: boolean,
-    stop: AbortController,
-    signal: AbortSignal,
-  ) {
+  private constructor(plan: StoredPlan, ports: PlanSenderPorts, partitions: readonly ReachedPartition[], interrupted: AbortSignal) {
     this.#plan = plan;
     this.#ports = ports;
-    this.#senders = senders;
-    this.resumed = resumed;
-    this.#stop = stop;
-    this.#signal = signal;
+    this.#signal = AbortSignal.any([interrupted, this.#stop.signal]);
+    this.#senders = partitions.map(({ planned, reached }) => {
+      const target = { topic: ports.channel.topicOf(planned.topic), notes: notesOf(plan) };
+      return new PartitionSender(planned, reached, target, {
+        ...ports,
+        read: (chain, range) => ports.read(chain, range, this.#signal),
+        publish: async (records) => {
+          await ports.channel.publish(records);
+          ports.onPublished(records.length);
+        },
+      });
+    });
+    this.resumed = partitions.some(({ reached }) => reached !== FROM_THE_BEGINNING);
   }
 
   /** Looks how far it got, and writes that down before anything is sent: the consumer counts only for plans of which it can see a sender. */
   static async open(plan: StoredPlan, ports: PlanSenderPorts, interrupted: AbortSignal): Promise<PlanSender> {
-    const stop = new AbortController();
-    const signal = AbortSignal.any([interrupted, stop.signal]);
-    const ends = await ports.channel.ends();
-    const senders: PartitionSender[] = [];
-    let resumed = false;
-    for (const planned of plan.partitions) {
-      const topic = ports.channel.topicOf(planned.topic);
-      const before = ports.sent(topic, planned.partition);
-      resumed ||= before !== undefined;
-      const reached = before === undefined ? NOTHING_SENT : await reachedBy(plan.id, planned, before, ports.channel, ends);
-      senders.push(
-        new PartitionSender(
-          planned,
-          reached,
-          { topic, notes: notesOf(plan) },
-          {
-            ...ports,
-            read: (chain, range) => ports.read(chain, range, signal),
-            publish: async (records) => {
-              await ports.channel.publish(records);
-              ports.onPublished(records.length);
-            },
-          },
-        ),
-      );
-    }
-    const sender = new PlanSender(plan, ports, senders, resumed, stop, signal);
+    const sender = new PlanSender(plan, ports, await reachedOf(plan, ports), interrupted);
     await sender.save();
     return sender;
   }
@@ -104,29 +83,31 @@ export class PlanSender {
     return this.#senders;
   }
 
-  /** Writes down how far it got. */
+  /** Writes down how far it got. Calls are carried out one by one. */
   async save(): Promise<readonly SentPosition[]> {
+    const saved = this.#saving.then(() => this.#save());
+    // Safe: this caller has its rejection, and the next one tries anew.
+    this.#saving = saved.catch(() => {});
+    return await saved;
+  }
+
+  async #save(): Promise<readonly SentPosition[]> {
     const { channel, positionsTopic } = this.#ports;
-    // First what is acknowledged, then where the side channel ends: so that stands below this.
-    const acknowledged = this.#senders.map((sender) => ({ sender, so: sender.acknowledged }));
-    const ends = await channel.ends();
-    const positions = acknowledged.map(({ sender, so }): SentPosition => {
-      const {
-        sideTopic: topic,
-        planned: { partition },
-      } = sender;
-      const sideNext = ends.get(sideKey(topic, partition));
-      if (sideNext === undefined) throw new Error(`Kafka did not say where ${topic}, partition ${partition}, ends.`);
-      return {
-        group: channel.consumer,
-        plan: String(this.#plan.id),
-        topic,
-        partition,
-        incarnation: channel.incarnationOf(topic),
-        sideNext,
-        ...so,
-      };
-    });
+    // With nothing on its way: what was sent stands below the end, and what will be sent at or above it.
+    const releases = await Promise.all(this.#senders.map((sender) => sender.hold()));
+    let positions: readonly SentPosition[];
+    try {
+      const ends = await channel.ends();
+      positions = this.#senders.map((sender) => {
+        const { topic, partition } = { topic: sender.sideTopic, partition: sender.planned.partition };
+        const sideNext = ends.get(sideKey(topic, partition));
+        if (sideNext === undefined) throw new Error(`Kafka did not say where ${topic}, partition ${partition}, ends.`);
+        const place = { group: channel.consumer, plan: String(this.#plan.id), topic, partition, incarnation: channel.incarnationOf(topic) };
+        return { ...place, sideNext, ...sender.acknowledged };
+      });
+    } finally {
+      for (const release of releases) release();
+    }
     const to = { topic: positionsTopic, partition: 0 };
     await channel.publish(positions.map((position): OutgoingRecord => sentRecord(to, position)));
     return positions;
@@ -161,7 +142,7 @@ export class PlanSender {
         if (!isOfTheMoment(fault) || this.#signal.aborted) throw fault;
         if (tries === 0) this.#ports.note(`${fault instanceof Error ? fault.message : String(fault)} It is tried again.`);
       }
-      await sleep(backoffMs(DEFAULT_BACKOFF, tries), undefined, { signal: this.#signal });
+      await sleep(backoffMs(this.#ports.backoff, tries), undefined, { signal: this.#signal });
     }
   }
 
@@ -190,15 +171,11 @@ function reportOf(
 
 const NO_SUMS: Sums = { fromLake: 0, fromKafka: 0, lost: 0, beforeArchive: 0, voids: 0 };
 
-/** The end of a sending whose sender is gone: what stands in the side channel is what was sent. */
+/** Reports a sending that was cancelled and whose sender is gone: what stands in the side channel is what was sent. */
 export async function closeSending(plan: StoredPlan, ports: Pick<PlanSenderPorts, 'channel' | 'sent' | 'nowMs'>): Promise<SentReport> {
   const { channel } = ports;
-  const ends = await channel.ends();
-  const partitions: SentReport['partitions'][number][] = [];
-  for (const planned of plan.partitions) {
+  const partitions = (await reachedOf(plan, ports)).map(({ planned, standing, sideNext }) => {
     const topic = channel.topicOf(planned.topic);
-    const before = ports.sent(topic, planned.partition);
-    const so = before === undefined ? NOTHING_SENT : await reachedBy(plan.id, planned, before, channel, ends);
     const place = {
       group: channel.consumer,
       plan: String(plan.id),
@@ -206,40 +183,62 @@ export async function closeSending(plan: StoredPlan, ports: Pick<PlanSenderPorts
       partition: planned.partition,
       incarnation: channel.incarnationOf(topic),
     };
-    partitions.push(reportOf(planned, { ...place, sideNext: ends.get(sideKey(topic, planned.partition)) ?? 0, ...so }, NO_SUMS));
-  }
+    return reportOf(planned, { ...place, sideNext, ...standing }, NO_SUMS);
+  });
   return { plan: plan.id, endedAtMs: ports.nowMs(), cancelled: true, partitions };
 }
 
-/** How far a sender got that wrote this down and then may have sent on: what stands behind it in the side channel tells. */
-async function reachedBy(
+interface ReachedPartition {
+  readonly planned: PlannedPartition;
+  readonly reached: Reached;
+  /** What was written down and what stands behind that, together. */
+  readonly standing: SentSoFar;
+  /** Where the side channel's partition ends. */
+  readonly sideNext: number;
+}
+
+/** How far earlier senders of the plan got, by what they wrote down, and by what stands in the side channel behind that. */
+async function reachedOf(
+  plan: StoredPlan,
+  { channel, sent }: Pick<PlanSenderPorts, 'channel' | 'sent'>,
+): Promise<readonly ReachedPartition[]> {
+  const ends = await channel.ends();
+  const all: ReachedPartition[] = [];
+  for (const planned of plan.partitions) {
+    const topic = channel.topicOf(planned.topic);
+    const sideNext = ends.get(sideKey(topic, planned.partition)) ?? 0;
+    const before = sent(topic, planned.partition);
+    const found =
+      before === undefined
+        ? { reached: FROM_THE_BEGINNING, standing: NOTHING_SENT }
+        : await reachedBehind(plan.id, planned, before, channel, sideNext);
+    all.push({ planned, sideNext, ...found });
+  }
+  return all;
+}
+
+async function reachedBehind(
   plan: number,
   planned: PlannedPartition,
   before: SentPosition,
   channel: ReplayChannel,
-  ends: ReadonlyMap<string, number>,
-) {
+  end: number,
+): Promise<Pick<ReachedPartition, 'reached' | 'standing'>> {
   const { topic, partition, incarnation, sideNext } = before;
   if (incarnation !== channel.incarnationOf(topic))
     throw new Error(
       `The side channel ${topic} was made anew since plan ${plan} was begun, and what it held is gone: cancel it (${TAILRACE} replay cancel ${plan}) and make a new plan.`,
     );
+  const there = new Set<number>();
   const count = new SentCount(before);
-  const end = ends.get(sideKey(topic, partition)) ?? sideNext;
   if (sideNext < end)
     for await (const records of channel.read(topic, partition, sideNext, end))
       for (const record of records) {
         const origin = sentBy(plan, record);
-        if (
-          origin === undefined ||
-          origin.topic !== planned.topic ||
-          origin.incarnation !== planned.incarnation ||
-          origin.partition !== partition
-        )
-          continue;
-        count.add(origin);
+        const isOfThis = origin?.topic === planned.topic && origin.incarnation === planned.incarnation && origin.partition === partition;
+        if (isOfThis && count.add(origin)) there.add(origin.offset);
       }
-  return count.now;
+  return { reached: { before, there }, standing: count.now };
 }
 
 function notesOf({ id, keepDays }: StoredPlan): Headers {

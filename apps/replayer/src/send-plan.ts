@@ -1,3 +1,4 @@
+import { DEFAULT_BACKOFF } from '@tailrace/kafka-kit';
 import type { ReplayRun, ReplaySource, StoredPlan } from '@tailrace/lake';
 import type { ReplayerConfig } from './config.ts';
 import { sumOf } from './dry-run.ts';
@@ -81,6 +82,7 @@ async function sendThrough(work: SendWork, channel: KafkaReplayChannel, read: Re
       channel,
       sent: (topic, partition) => state.sent(plan.id, topic, partition),
       positionsTopic: ports.positionsTopic,
+      backoff: DEFAULT_BACKOFF,
       read,
       isWanted: wantedBy(plan),
       admit: (records, bytes) => governor.admit(records, bytes),
