@@ -169,7 +169,9 @@ Kafka forgets a group’s commits when it has had no member for 7 days, and thos
 
 A record there has the key \`["position", group, topic, partition]\` and the value \`{"incarnation": …, "next": …}\`: the first eight characters of the topic’s id, and the next offset to read. Of a group that has only begun it also has \`"first": true\`. What nobody can read is passed and counted.
 
-While the topic can not be written or read, every group reads on; \`tailrace_consumer_positions_total\` counts it, and the log says what to do. Only a partition without a commit waits for it, because without it nobody can tell a new group from a forgotten one. The services need the right to read and write there.
+The consumer of replayed records (group \`indexer.replay\`) keeps a record of the same kind before each commit, with what became of each plan’s records below it (\`"plans"\`), and goes on there whatever its commit says; without one, and in a side channel that was made anew, it begins at the log’s start. Beside it stand the senders’ records, \`["sent", group, plan, topic, partition]\`: how far a plan was sent, until its receipt is put.
+
+While the topic can not be written or read, every group reads live records on (of replayed ones nothing is committed then, and no partition is opened); \`tailrace_consumer_positions_total\` counts it, and the log says what to do. Only a partition without a commit waits for it, because without it nobody can tell a new group from a forgotten one. The services need the right to read and write there.
 
 A truncated log halts every group, and a topic made anew halts all but those with \`record-and-go-on\`, which write down where the old one ended and read the new one from its start.
 
