@@ -1,6 +1,7 @@
 import { everyOf, type MetricTable, TAILRACE } from '@tailrace/kafka-kit';
 import type { Repair } from '@tailrace/lake';
 import type { Step } from './archive-events.ts';
+import type { WindowSource } from './replay-window.ts';
 import type { RotationCause } from './rotation.ts';
 
 const PARTITION = { topic: 'topics of the stream', partition: 'partitions that the process owns' } as const;
@@ -175,5 +176,21 @@ export const ARCHIVER_METRICS = {
     labels: PARTITION,
     says: 'Closed objects that wait for the store.',
     respond: 'Growing: the store is away or slow.',
+  },
+  windowStart: {
+    name: 'tailrace_replay_window_start_seconds',
+    type: 'gauge',
+    unit: 'seconds',
+    labels: { source: everyOf<WindowSource>({ kafka: true, lake: true }), ...PARTITION },
+    says: 'Broker time (since 1970) of the oldest record that can be replayed from there; looked up every five minutes, and not told while it can not be.',
+    respond: `How far back a replay reaches: now minus the later of the partitions’ earlier one. From Kafka younger than the retention: somebody deletes records. Holes behind it: \`${TAILRACE} replay window\`.`,
+  },
+  windowHole: {
+    name: 'tailrace_replay_window_hole_offsets',
+    type: 'gauge',
+    unit: 'offsets',
+    labels: PARTITION,
+    says: 'Offsets between the lake’s end and Kafka’s start, which neither has and nobody has declared lost yet. Older holes and declared losses are not in it.',
+    respond: `Alert above 0: Kafka deletes faster than the archiver reads. \`${TAILRACE} replay window\` names the range.`,
   },
 } as const satisfies MetricTable;

@@ -3,11 +3,16 @@ import type { Metrics } from '@tailrace/service';
 import type { ArchiveEvent } from './archive-events.ts';
 import { ARCHIVER_METRICS } from './archive-metric-table.ts';
 import type { LaneArchiveView } from './lane-archive-view.ts';
+import type { WindowStart } from './replay-window.ts';
 
 const LOST = new Set(['rest', 'changed', 'lost']);
 
-/** Registers the archiver's figures (`tailrace_archiver_*`); returns what turns its events into them. `views` is read at each scrape. */
-export function archiveMetrics(registry: Metrics, views: () => readonly LaneArchiveView[]): (event: ArchiveEvent) => void {
+/** Registers the archiver's figures; returns what turns its events into them. `views` and `windows` are read at each scrape. */
+export function archiveMetrics(
+  registry: Metrics,
+  views: () => readonly LaneArchiveView[],
+  windows: () => readonly WindowStart[],
+): (event: ArchiveEvent) => void {
   const lanes = (read: (view: LaneArchiveView) => number) => (set: SetGauge<'topic' | 'partition'>) => {
     for (const view of views()) set({ topic: view.topic, partition: view.partition }, read(view));
   };
@@ -16,6 +21,15 @@ export function archiveMetrics(registry: Metrics, views: () => readonly LaneArch
     spoolRows: lanes(({ spooledRows }) => spooledRows),
     spoolBytes: lanes(({ spoolBytes }) => spoolBytes),
     waiting: lanes(({ waitingObjects }) => waitingObjects),
+    windowStart: (set) => {
+      for (const { topic, partition, kafkaMs, lakeMs } of windows()) {
+        if (kafkaMs !== undefined) set({ source: 'kafka', topic, partition }, kafkaMs / 1000);
+        if (lakeMs !== undefined) set({ source: 'lake', topic, partition }, lakeMs / 1000);
+      }
+    },
+    windowHole: (set) => {
+      for (const { topic, partition, holeOffsets } of windows()) set({ topic, partition }, holeOffsets);
+    },
   });
   const { objects, rows, bytes, closed, met, repairs, lost, lostRecords, madeAnew, cutRows, untyped, voids, failed, took } = metrics;
   return (event) => {

@@ -67,7 +67,11 @@ it('tells a disk without room once per change, for all partitions together, and 
     { level: 'warn' },
   ]);
   const registry = createMetrics();
-  const observe = archiveMetrics(registry, () => []);
+  const observe = archiveMetrics(
+    registry,
+    () => [],
+    () => [],
+  );
   for (const event of short) observe(event);
   expect(await registry.metrics()).toContain('failed_steps_total{step="find room on the disk"} 3');
 });
@@ -81,7 +85,11 @@ it('says of rows that are given up that Kafka may not have them any more', () =>
 it('counts what happens, and shows each partition as it is when the figures are read', async () => {
   const registry = createMetrics();
   let views = [VIEW];
-  const observe = archiveMetrics(registry, () => views);
+  const observe = archiveMetrics(
+    registry,
+    () => views,
+    () => [],
+  );
   observe({ kind: 'object-stored', chain: CHAIN, key: 'k', first: 0, next: 10, rows: 10, sizeBytes: 700, rawBytes: 3000, tookMs: 40 });
   observe(checked({ kind: 'rest', from: 4 }));
   observe(checked({ kind: 'stands' }));
@@ -109,7 +117,11 @@ it('counts what happens, and shows each partition as it is when the figures are 
 
 it('feeds every row of the table, and only with the labels and values that the row names', async () => {
   const registry = createMetrics();
-  const observe = archiveMetrics(registry, () => [VIEW]);
+  const observe = archiveMetrics(
+    registry,
+    () => [VIEW],
+    () => [{ ...CHAIN, kafkaMs: 2_500, lakeMs: 1_000, holeOffsets: 3 }],
+  );
   const how = { parts: 3, untyped: [7], cause: new Error('odd') };
   const events: readonly ArchiveEvent[] = [
     { kind: 'object-stored', chain: CHAIN, key: 'k', first: 0, next: 10, rows: 10, sizeBytes: 700, rawBytes: 3000, tookMs: 40 },

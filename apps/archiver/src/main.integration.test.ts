@@ -84,6 +84,7 @@ const untilArchived = (count: number) => vi.waitFor(async () => expect(await arc
 const METRICS_PAGE = readFileSync(new URL('../../../docs/reference/metrics.md', import.meta.url), 'utf8');
 
 test('every record is a row once, also over a kill -9 in the middle of the work; the lake is audited clean and the spool is empty', async () => {
+  const beganMs = Date.now();
   const first = runArchiver(own());
   await first.said('"msg":"ready"');
   await publish(500);
@@ -102,6 +103,22 @@ test('every record is a row once, also over a kill -9 in the middle of the work;
   expect(figures).toMatch(/tailrace_archiver_rows_total \d{4}/);
   // What is registered is on the page, and the page names nothing else.
   expect(scrapedNames(figures)).toEqual(pageNames(METRICS_PAGE, 'Every service that reads from Kafka', 'archiver'));
+  // Since when a replay can read from either, as `replay window` finds it in the first entry and in the log.
+  await vi.waitFor(
+    async () => {
+      const scraped = await (await fetch(`${second.url()}/metrics`)).text();
+      const starts = (source: string) =>
+        [...scraped.matchAll(new RegExp(`^tailrace_replay_window_start_seconds\\{source="${source}",.* (\\S+)$`, 'gm'))].map(([, value]) =>
+          Number(value),
+        );
+      expect(starts('lake')).toHaveLength(12);
+      for (const seconds of starts('lake')) expect(seconds * 1000).toBeGreaterThan(beganMs - 60_000);
+      expect(starts('kafka')).toHaveLength(12);
+      expect(Math.max(...starts('kafka'))).toBeLessThanOrEqual(Date.now() / 1000);
+      expect(scraped).toMatch(/^tailrace_replay_window_hole_offsets\{.*\} 0$/m);
+    },
+    { timeout: 30_000, interval: 500 },
+  );
   second.kill('SIGTERM');
   expect(await second.exit()).toBe(0);
   expect(await readdir(dataFolder)).toEqual([]);

@@ -1,6 +1,26 @@
 import { streams, topicsFor } from '@tailrace/events';
-import { ContractError, checkTopics, Pace, placed, runtimeHealth, runtimeLog, runtimeMetrics, untilReached } from '@tailrace/kafka-kit';
-import { Database, lakeLayout, PutIfAbsentIgnored, provePutIfAbsent, S3Store, STREAM } from '@tailrace/lake';
+import {
+  ContractError,
+  checkTopics,
+  Pace,
+  placed,
+  runtimeHealth,
+  runtimeLog,
+  runtimeMetrics,
+  systemClock,
+  untilReached,
+} from '@tailrace/kafka-kit';
+import {
+  Database,
+  Ledger,
+  lakeLayout,
+  oldestInLake,
+  PutIfAbsentIgnored,
+  provePutIfAbsent,
+  S3Store,
+  STREAM,
+  withKafka,
+} from '@tailrace/lake';
 import { runService } from '@tailrace/service';
 import type { ArchiveEvent } from './archive-events.ts';
 import { archiveHealth } from './archive-health.ts';
@@ -9,7 +29,11 @@ import { archiveMetrics } from './archive-metrics.ts';
 import { createArchiver, GROUP, MAX_POLL_INTERVAL_MS } from './archiver.ts';
 import { readArchiverConfig } from './config.ts';
 import { Losses } from './losses.ts';
+import { ReplayWindowWatch } from './replay-window.ts';
 import { Spool } from './spool.ts';
+
+/** So long a stop waits for a look at the replay window. */
+const LOOK_END_MS = 1000;
 
 await runService({
   name: GROUP.name,
@@ -49,9 +73,17 @@ await runService({
     const pace = new Pace(MAX_POLL_INTERVAL_MS, log);
     const runtimeObservers = [figures.observer(GROUP.name), runtimeLog(log), pace.see];
     const losses = new Losses();
+    const views = () => archiver?.sink.views() ?? [];
+    const windows = new ReplayWindowWatch({
+      archived: views,
+      withKafka: (work) => withKafka({ ...config.kafka, clientId: name }, name, 'the next look asks again', work),
+      oldestInLake: (chain, from) => oldestInLake(new Ledger(store, lakeLayout(config.s3)), chain, from),
+      clock: systemClock,
+      warn: (sentence) => log.warn(sentence),
+    });
     const archiveObservers = [
       archiveLog(log),
-      archiveMetrics(metrics, () => archiver?.sink.views() ?? []),
+      archiveMetrics(metrics, views, () => windows.starts()),
       (event: ArchiveEvent) => losses.observe(event),
     ];
     const open = async () => {
@@ -85,6 +117,18 @@ await runService({
       },
     );
     const { runtime, sink } = archiver;
+    await start(
+      'replay window',
+      () => {
+        const stop = new AbortController();
+        return { stop, ended: windows.run(stop.signal) };
+      },
+      async ({ stop, ended }) => {
+        stop.abort();
+        // A look that Kafka does not answer takes half a minute, and leaves nothing behind that a stop must wait for.
+        await Promise.race([ended, systemClock.sleep(LOOK_END_MS)]);
+      },
+    );
     figures.watch(GROUP.name, runtime, pace);
     health.set('consumer', () => runtimeHealth(runtime, { kafka: placed(servers.kafka), sink: placed(servers.s3) }));
     health.set('pace', () => pace.health());

@@ -1,4 +1,5 @@
 import { groups, parseInstant, SERVICE_EVENTS_TOPIC, sideTopicName, streams } from '@tailrace/events';
+import type { DeadLetter, RawRecord } from '@tailrace/kafka-kit';
 import { ConfigError } from '@tailrace/service';
 import { InvalidArgumentError } from 'commander';
 
@@ -72,5 +73,19 @@ export function dlqTopics(group: string | undefined): DlqTopic[] {
   }
   return named.flatMap(({ name }) =>
     (streams[SERVICE_EVENTS_TOPIC] ?? []).map((source) => ({ group: name, source, topic: sideTopicName(source, name, 'dlq') })),
+  );
+}
+
+/** Whether a filter means this dead letter. */
+export function isMeant(letter: DeadLetter, { timestampMs }: RawRecord, { reason, source, fromMs, toMs }: DlqFilter): boolean {
+  if (reason !== undefined && letter.reason !== reason) return false;
+  if (fromMs !== undefined && timestampMs < fromMs) return false;
+  if (toMs !== undefined && timestampMs >= toMs) return false;
+  const { origin } = letter;
+  return (
+    source === undefined ||
+    (source.topic === origin.topic &&
+      (source.partition ?? origin.partition) === origin.partition &&
+      (source.offset ?? origin.offset) === origin.offset)
   );
 }

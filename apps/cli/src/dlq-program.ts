@@ -2,8 +2,10 @@ import { type ClusterAdmin, readRanges } from '@tailrace/kafka-kit';
 import { ConfigError } from '@tailrace/service';
 import { type Command, Option } from 'commander';
 import { kafkaSettings, lakeSettings, type Place } from './config.ts';
+import { terminalConfirm } from './confirm.ts';
 import { lsCommand, type Unsendable } from './dlq-ls.ts';
 import {
+  type DlqFilter,
   type Place as DlqPlace,
   type DlqTopic,
   dlqTopics,
@@ -14,6 +16,7 @@ import {
   type Source,
 } from './dlq-options.ts';
 import type { ReadRanges } from './dlq-read.ts';
+import { connectSender, dlqReplayCommand } from './dlq-replay.ts';
 import { showCommand } from './dlq-show.ts';
 import type { Output } from './output.ts';
 
@@ -38,6 +41,12 @@ interface ShowOptions {
   readonly source?: Required<Source>;
 }
 
+interface ReplayOptions extends LsOptions {
+  readonly group: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
 /** A listing is no count of millions. */
 const MAX_COUNTED = 100_000;
 
@@ -47,25 +56,21 @@ export function addDlqVerbs(dlq: Command, { place, withAdmin, noOtherWords }: Pr
     const settings = kafkaSettings(place());
     return (ranges) => readRanges(settings, ranges);
   };
-  dlq
-    .command('ls')
+  const narrowed = (verb: Command): Command =>
+    verb
+      .option('--reason <word>', 'only of this reason')
+      .addOption(new Option('--source <topic[/partition[/offset]]>', 'only of records that stood there').argParser(parseSource))
+      .addOption(new Option('--from <time>', 'only those written at this time or later').argParser(parseTime))
+      .addOption(new Option('--to <time>', 'only those written before this time').argParser(parseTime));
+  narrowed(dlq.command('ls').option('--group <name>', 'only this group’s'))
     .description(
       'show how many dead letters there are, by reason and service, how far back, and how many are lost; exit code 1 when there are any',
     )
-    .option('--group <name>', 'only this group’s')
-    .option('--reason <word>', 'only of this reason')
-    .addOption(new Option('--source <topic[/partition[/offset]]>', 'only of records that stood there').argParser(parseSource))
-    .addOption(new Option('--from <time>', 'only those written at this time or later').argParser(parseTime))
-    .addOption(new Option('--to <time>', 'only those written before this time').argParser(parseTime))
     .allowExcessArguments()
     .action((options: LsOptions, command: Command) => {
       noOtherWords(command, '--reason');
-      const { group, reason, source, from: fromMs, to: toMs } = options;
-      if (fromMs !== undefined && toMs !== undefined && fromMs >= toMs) {
-        throw new ConfigError(['The window is empty: --from must be earlier than --to.']);
-      }
-      const topics = ofSource(dlqTopics(group), source);
-      const filter = { ...given('reason', reason), ...given('source', source), ...given('fromMs', fromMs), ...given('toMs', toMs) };
+      const filter = filterOf(options);
+      const topics = ofSource(dlqTopics(options.group), options.source);
       return withAdmin((admin, output) => lsCommand(admin, reader(), topics, filter, unsendableCounter(place(), topics), output));
     });
   dlq
@@ -87,6 +92,33 @@ export function addDlqVerbs(dlq: Command, { place, withAdmin, noOtherWords }: Pr
       if (topic === undefined || more.length > 0) throw new ConfigError(['Several groups have dead letters: name one with --group.']);
       return withAdmin((admin, output) => showCommand(admin, reader(), topic, wanted, output));
     });
+  narrowed(dlq.command('replay').requiredOption('--group <name>', 'whose dead letters'))
+    .description('send dead letters to their group once more, through its side channel; shows which, and asks')
+    .option('--dry-run', 'show what it would send, and send nothing')
+    .option('--yes', 'do not ask')
+    .allowExcessArguments()
+    .action((options: ReplayOptions, command: Command) => {
+      noOtherWords(command, '--group');
+      const filter = filterOf(options);
+      const [topic, ...more] = ofSource(dlqTopics(options.group), options.source);
+      if (topic === undefined || more.length > 0)
+        throw new ConfigError(['Dead letters of several topics are meant: name one with --source.']);
+      const flags = { dryRun: options.dryRun === true, yes: options.yes === true, json: command.optsWithGlobals().json === true };
+      const settings = kafkaSettings(place());
+      const note = (line: string): void => {
+        process.stderr.write(`${line}\n`);
+      };
+      const rest = { read: reader(), connect: () => connectSender(settings), confirm: terminalConfirm(), note, nowMs: Date.now };
+      return withAdmin((admin, output) => dlqReplayCommand({ admin, ...rest }, topic, filter, flags, output));
+    });
+}
+
+/** What narrows a command to some dead letters. Throws ConfigError. */
+function filterOf({ reason, source, from: fromMs, to: toMs }: LsOptions): DlqFilter {
+  if (fromMs !== undefined && toMs !== undefined && fromMs >= toMs) {
+    throw new ConfigError(['The window is empty: --from must be earlier than --to.']);
+  }
+  return { ...given('reason', reason), ...given('source', source), ...given('fromMs', fromMs), ...given('toMs', toMs) };
 }
 
 /** The topics that can hold dead letters of a source. Throws ConfigError when none can. */

@@ -1,12 +1,21 @@
 import { groups, sideTopicName } from '@tailrace/events';
-import { BUDGET_RULE, type ClusterAdmin, type Gap, isoTime, type PartitionLag, partitionKey, readDeadLetter } from '@tailrace/kafka-kit';
+import {
+  BUDGET_RULE,
+  type ClusterAdmin,
+  type FirstTimes,
+  type Gap,
+  isoTime,
+  oldestUnread,
+  type PartitionLag,
+  partitionKey,
+  readDeadLetter,
+} from '@tailrace/kafka-kit';
 import type { ReadRanges } from './dlq-read.ts';
 
 /** What a look at groups asks, of a real cluster or of a test. */
 export interface LagPorts {
   readonly admin: Pick<ClusterAdmin, 'groupLag'>;
-  /** The broker time in ms of the first record at or above each offset, by `partitionKey`. */
-  readonly firstTimes: (positions: readonly { topic: string; partition: number; first: number }[]) => Promise<ReadonlyMap<string, number>>;
+  readonly firstTimes: FirstTimes;
   readonly read: ReadRanges;
   /** How many members the group has. */
   readonly members: (group: string) => Promise<number>;
@@ -60,15 +69,11 @@ export async function withWaiting(
   topics: readonly string[],
   partitions: readonly GroupPartition[],
 ): Promise<readonly GroupPartition[]> {
-  const behind = partitions.filter(({ lag }) => lag > 0);
-  const times = await ports.firstTimes(
-    behind.map(({ topic, partition, committed, logStart }) => ({ topic, partition, first: Math.max(committed ?? 0, logStart) })),
-  );
+  const times = await oldestUnread(partitions, ports.firstTimes);
   const nowMs = ports.nowMs();
   const timed = partitions.map((each) => {
     const timeMs = times.get(partitionKey(each));
-    // Older than 1970 is no time of a broker.
-    if (timeMs === undefined || timeMs < 0) return each;
+    if (timeMs === undefined) return each;
     return { ...each, oldest: isoTime(timeMs), waitingMs: Math.max(0, nowMs - timeMs) };
   });
   const declared = groups.find(({ name }) => name === group);

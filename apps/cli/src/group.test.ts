@@ -5,12 +5,17 @@ import { lagCommand } from './group.ts';
 import type { LagPorts } from './group-waiting.ts';
 
 const TOPIC = SERVICE_EVENTS_TOPIC;
+const CHANNEL = 'service-events.indexer.replay';
 const NOW_MS = Date.UTC(2026, 0, 31, 12);
 const MINUTE_MS = 60_000;
 const row = { topic: TOPIC, partition: 0, logStart: 0, logEnd: 7 };
 /** What Kafka answers: for a name that it does not know, partitions without a commit. */
-const groupLag: LagPorts['admin']['groupLag'] = async (group) => [
-  group === 'indexer' || group === 'somebody' ? { ...row, committed: 5, lag: 2 } : { ...row, committed: null, lag: 7 },
+const groupLag: LagPorts['admin']['groupLag'] = async (group, [topic]) => [
+  topic === CHANNEL
+    ? { ...row, topic, committed: null, logEnd: 0, lag: 0 }
+    : group === 'indexer' || group === 'somebody'
+      ? { ...row, committed: 5, lag: 2 }
+      : { ...row, committed: null, lag: 7 },
 ];
 
 let code = 0;
@@ -222,4 +227,28 @@ it('a record without a time that can be, and one that Kafka does not give, are s
   expect((await shown('indexer', { firstTimes: async () => new Map() }))[0]).toBe('indexer: 2 records behind');
   expect((await shown('indexer', { firstTimes: async () => new Map([[`${TOPIC}/0`, -1]]) }))[0]).toBe('indexer: 2 records behind');
   expect(code).toBe(0);
+});
+
+it('the reader of a side channel is shown as such once something was brought back, and always when it is asked for', async () => {
+  const asked: (readonly string[])[] = [];
+  const of =
+    (committed: number | null, logEnd: number): LagPorts['admin']['groupLag'] =>
+    async (group, topics) => {
+      if (group !== 'indexer.replay') return await groupLag(group, topics);
+      asked.push(topics);
+      return [{ ...row, topic: CHANNEL, committed, logEnd, lag: logEnd - (committed ?? 0) }];
+    };
+  const heads = async (group: string | undefined, lag: LagPorts['admin']['groupLag']) =>
+    (await shown(group, { lag })).filter((line) => line.startsWith('indexer.replay'));
+  expect(await heads(undefined, of(null, 0))).toEqual([]);
+  expect(await heads(undefined, of(null, 3))).toEqual([
+    'indexer.replay (what is brought back into indexer): no commits yet (3 records in the log)',
+  ]);
+  expect(await heads(undefined, of(3, 3))).toEqual(['indexer.replay (what is brought back into indexer): 0 records behind']);
+  expect(await heads('indexer.replay', of(null, 0))).toHaveLength(1);
+  expect(await heads('indexer.replay', of(1, 3))).toEqual([
+    'indexer.replay (what is brought back into indexer): 2 records behind, the oldest for 1 s',
+  ]);
+  expect(json).toMatchObject({ groups: [{ group: 'indexer.replay', sideChannelOf: 'indexer', lag: 2 }] });
+  expect(new Set(asked.flat())).toEqual(new Set([CHANNEL]));
 });

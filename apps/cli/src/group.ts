@@ -1,4 +1,4 @@
-import { groups, SERVICE_EVENTS_TOPIC, streams } from '@tailrace/events';
+import { groups, replayable, replayGroupName, SERVICE_EVENTS_TOPIC, sideTopicName, streams } from '@tailrace/events';
 import {
   BUDGET_RULE,
   type ClusterAdmin,
@@ -19,6 +19,8 @@ import { EXIT, type Output } from './output.ts';
 
 interface GroupLag {
   readonly group: string;
+  /** The group whose side channel it reads, where it reads one: what is brought back into that one. */
+  readonly sideChannelOf?: string;
   /** False before its first commit: its lag then counts everything in the log. */
   readonly committed: boolean;
   readonly lag: number;
@@ -33,6 +35,11 @@ const TIMEOUT_MS = 20_000;
 const MAX_REASONS = 5;
 /** Said of a partition of which no record could be read where the group stands. */
 const UNKNOWN = ', for how long is not known (markers of transactions, one that is open, or no answer)';
+
+/** Groups that read side channels, each with the group whose replayed records and dead letters it applies. */
+const sideGroups: ReadonlyMap<string, string> = new Map(
+  replayable.filter(({ state }) => state === 'active').map(({ name }) => [replayGroupName(name), name]),
+);
 
 /** What nothing runs in this release would look like a group that is far behind. */
 const declared: readonly string[] = groups.filter(({ state }) => state === 'active').map(({ name }) => name);
@@ -55,17 +62,22 @@ export function lagPorts(admin: ClusterAdmin, settings: KafkaSettings): LagPorts
  * nobody knows.
  */
 export async function lagCommand(ports: LagPorts, group: string | undefined, output: Output): Promise<number> {
-  const topics = streams[SERVICE_EVENTS_TOPIC] ?? [];
+  const stream = streams[SERVICE_EVENTS_TOPIC] ?? [];
   const found: GroupLag[] = [];
-  for (const name of group === undefined ? declared : [group]) {
+  for (const name of group === undefined ? [...declared, ...sideGroups.keys()] : [group]) {
+    const sideChannelOf = sideGroups.get(name);
+    const topics = sideChannelOf === undefined ? stream : stream.map((source) => sideTopicName(source, sideChannelOf, 'replay'));
     const rows = [...(await ports.admin.groupLag(name, topics))].sort(byPlace).map((each) => withGap(name, each));
-    if (group !== undefined) requireKnownGroup(group, rows);
+    if (group !== undefined && sideChannelOf === undefined) requireKnownGroup(group, rows);
+    // Where nothing was ever brought back there is nothing to tell, unless it was asked for.
+    if (group === undefined && sideChannelOf !== undefined && rows.every(({ committed, lag }) => committed === null && lag === 0)) continue;
     // Of a group that nobody runs and that never committed nothing is late.
     const isAbsent = rows.every(({ committed }) => committed === null) && (await ports.members(name)) === 0;
     const partitions = isAbsent ? rows : await withWaiting(ports, name, topics, rows);
     const waiting = partitions.flatMap(({ waitingMs }) => waitingMs ?? []);
     found.push({
       group: name,
+      ...(sideChannelOf === undefined ? {} : { sideChannelOf }),
       committed: partitions.some(({ committed }) => committed !== null),
       lag: partitions.reduce((sum, each) => sum + each.lag, 0),
       ...(waiting.length === 0 ? {} : { waitingMs: Math.max(...waiting) }),
@@ -98,11 +110,12 @@ function withGap(group: string, partition: PartitionLag): GroupPartition {
   return gap === undefined ? partition : { ...partition, gap };
 }
 
-function groupLines({ group, committed, lag, waitingMs, members, partitions }: GroupLag): string[] {
+function groupLines({ group, sideChannelOf, committed, lag, waitingMs, members, partitions }: GroupLag): string[] {
+  const named = sideChannelOf === undefined ? group : `${group} (what is brought back into ${sideChannelOf})`;
   if (!committed && partitions.every(({ trouble }) => trouble === undefined))
-    return [`${group}: no commits yet (${lag} ${lag === 1 ? 'record' : 'records'} in the log)`];
+    return [`${named}: no commits yet (${lag} ${lag === 1 ? 'record' : 'records'} in the log)`];
   return [
-    `${group}: ${lag} ${lag === 1 ? 'record' : 'records'} behind${oldestText(waitingMs)}`,
+    `${named}: ${lag} ${lag === 1 ? 'record' : 'records'} behind${oldestText(waitingMs)}`,
     ...partitions.flatMap((p) => [
       `  ${p.topic}, partition ${p.partition}: ${p.lag} behind${p.lag > 0 && p.waitingMs === undefined ? UNKNOWN : oldestText(p.waitingMs)} (committed ${p.committed ?? 'nothing'}, log ${p.logStart} to ${p.logEnd})`,
       ...(p.gap === undefined ? [] : [`    ${p.gap.kind}: ${gapFinding(group, p, p.gap)}; ${wayOut(group, p, p.gap)}.`]),

@@ -9,18 +9,22 @@ export const appNouns = [
   {
     noun: 'replay',
     app: 'replayer',
-    verbs: ['window', 'plan', 'show', 'ls'],
-    about: 'See how far back a replay reaches, and plan one: window, plan, show, ls.',
+    verbs: ['window', 'plan', 'run', 'receipt', 'cancel', 'show', 'ls'],
+    about: 'Bring a window of time back into one consumer: window, plan, run, receipt, cancel, show, ls.',
   },
 ] as const;
 
-/** Runs the app's command line with these arguments; resolves with its exit code. */
+/** Runs the app's command line with these arguments; resolves with its exit code. It ends with this process, also where that is killed: the channel tells it. */
 export function runApp(app: string, args: readonly string[], environment: Environment): Promise<number> {
   const script = fileURLToPath(new URL(`../../${app}/dist/cli.js`, import.meta.url));
   if (!existsSync(script)) throw new Error(`The ${app} is not built: run npm run build.`);
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [script, ...args], { env: environment, stdio: 'inherit' });
+  // Ctrl-C goes to the app, too: it says how far it got, and this waits for that.
+  const stay = (): void => {};
+  process.on('SIGINT', stay);
+  const ended = new Promise<number>((resolve, reject) => {
+    const child = spawn(process.execPath, [script, ...args], { env: environment, stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
     child.once('error', reject);
     child.once('exit', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? 130 : 1)));
   });
+  return ended.finally(() => process.off('SIGINT', stay));
 }

@@ -6,6 +6,7 @@ import {
   milliseconds,
   onOff,
   opensearchVariables,
+  readableFile,
   s3Variables,
   serviceVariables,
   type VariableTable,
@@ -56,6 +57,13 @@ export const indexerVariables = {
     about: 'How long a record may wait for others before its bulk is sent.',
     format: milliseconds(10, 60_000),
     need: { default: '500' },
+  },
+  parser: {
+    name: 'INDEXER_PARSER',
+    about:
+      'An ES module of your own that exports parse(record): it makes an event of a record of another format, skips it, or calls it dead. Without it a record’s value is the event.',
+    format: readableFile(),
+    need: 'optional',
   },
   haltOnDeadLetters: {
     name: 'INDEX_DEAD_LETTER_HALT',

@@ -1,11 +1,13 @@
 import { eventKind } from '@tailrace/events';
-import { type Batch, isCalendarTime, type Outcome, type Sink, STORED } from '@tailrace/kafka-kit';
+import { type Batch, isCalendarTime, type Outcome, type Sink, STORED, StandsStill } from '@tailrace/kafka-kit';
 import { BulkBody, ITEM_EXTRA_BYTES } from './bulk-body.ts';
 import { BulkTurns } from './bulk-turns.ts';
 import type { DailyIndices } from './daily-indices.ts';
 import { type BadValue, badTime, unbuildable, writeDocument, writeFallback } from './document.ts';
 import type { IncarnationGate } from './incarnation-gate.ts';
 import { dayOf, firstDayKept, indexOfDay } from './index-names.ts';
+import { expiryOf, keepDaysOf } from './kept-days.ts';
+import { type ParsedRecord, type Parser, parsed } from './parser.ts';
 import type { SearchClient } from './search-client.ts';
 import { sendBulk } from './send-bulk.ts';
 import { unlessGivenUp } from './unless-given-up.ts';
@@ -13,7 +15,7 @@ import { unlessGivenUp } from './unless-given-up.ts';
 export interface IndexSinkOptions {
   /** The alias, and what the daily indices' names begin with. */
   readonly indexName: string;
-  /** Records of a day further back than this are skipped. */
+  /** Records of a day further back than this are skipped, unless a note of theirs says to keep them. */
   readonly retentionDays: number;
   readonly maxBulkBytes: number;
   /** Bulks on their way at a time, over all partitions. */
@@ -25,16 +27,21 @@ export interface IndexSinkPorts {
   readonly indices: DailyIndices;
   readonly incarnations: IncarnationGate;
   readonly nowMs: () => number;
+  /** Makes events of records of another format. */
+  readonly parser?: Parser | undefined;
   /** Told of every event that OpenSearch refused as it is, and that is indexed by its typed fields instead. */
   readonly onFallback?: (detail: string) => void;
 }
+
+/** Until when the indices of a batch beyond retention are kept, by their names. */
+type Expiries = Map<string, number>;
 
 /** What OpenSearch said of the items that it refused as they are, by their record. */
 type Refused = Map<number, string>;
 
 const BEYOND_RETENTION: Outcome = { kind: 'skipped', reason: 'beyond-retention' };
-const UNKNOWN_TYPE: Outcome = { kind: 'skipped', reason: 'unknown-type' };
-const NEWER_MAJOR: Outcome = { kind: 'skipped', reason: 'newer-major' };
+const UNKNOWN_TYPE = { kind: 'skipped', reason: 'unknown-type' } as const;
+const NEWER_MAJOR = { kind: 'skipped', reason: 'newer-major' } as const;
 
 /**
  * Writes records to the index of their origin's broker day, under their origin's id: both are functions of the coordinates alone,
@@ -65,11 +72,11 @@ export class IndexSink implements Sink {
   async #writeNow(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]> {
     const outcomes = new Array<Outcome | undefined>(batch.length).fill(undefined);
     const bulk = this.#idle.pop() ?? new BulkBody(batch.bytes + ITEM_EXTRA_BYTES * batch.length);
-    this.#build(batch, bulk, outcomes);
+    const expiries = this.#build(batch, bulk, outcomes);
     if (bulk.length > 0) {
       await unlessGivenUp(signal, this.#ports.incarnations.confirm(batch.source));
-      const refused = await this.#send(bulk, outcomes, signal);
-      if (refused.size > 0) await this.#sendFallbacks(batch, bulk, refused, outcomes, signal);
+      const refused = await this.#send(bulk, expiries, outcomes, signal);
+      if (refused.size > 0) await this.#sendFallbacks(batch, { bulk, refused, expiries }, outcomes, signal);
     }
     // Only now: a body whose request failed may still be on its way into a socket.
     this.#giveBack(bulk);
@@ -79,25 +86,48 @@ export class IndexSink implements Sink {
   }
 
   /** Fills the bulk with what is to be indexed; what is not gets its outcome. */
-  #build(batch: Batch, bulk: BulkBody, outcomes: (Outcome | undefined)[]): void {
-    const firstDay = firstDayKept(this.#ports.nowMs(), this.#options.retentionDays);
+  #build(batch: Batch, bulk: BulkBody, outcomes: (Outcome | undefined)[]): Expiries {
+    const nowMs = this.#ports.nowMs();
+    const firstDay = firstDayKept(nowMs, this.#options.retentionDays);
+    const expiries: Expiries = new Map();
     const indexOf = indexFinder(this.#options.indexName);
     for (let record = 0; record < batch.length; record++) {
       try {
-        const kind = eventKind(batch.headers(record));
         const origin = batch.origin(record);
-        if (kind === 'unknown-type') outcomes[record] = UNKNOWN_TYPE;
-        else if (kind === 'newer-major') outcomes[record] = NEWER_MAJOR;
+        const event = this.#eventOf(batch, record);
+        if (event.kind === 'skipped') outcomes[record] = event;
+        else if (event.kind === 'dead') outcomes[record] = { kind: 'dead', reason: event.reason, cause: event.detail };
         else if (!isCalendarTime(origin.timestampMs)) outcomes[record] = dead(badTime(origin.timestampMs));
-        else if (origin.timestampMs < firstDay) outcomes[record] = BEYOND_RETENTION;
         else {
-          const bad = bulk.add(record, indexOf(origin.timestampMs), origin, batch.value(record), writeDocument);
+          const index = indexOf(origin.timestampMs);
+          if (origin.timestampMs < firstDay) {
+            const days = keepDaysOf(batch.notes(record));
+            if (days === undefined) {
+              outcomes[record] = BEYOND_RETENTION;
+              continue;
+            }
+            expiries.set(index, Math.max(expiries.get(index) ?? 0, expiryOf(nowMs, days)));
+          }
+          const bad = bulk.add(record, index, origin, event.value, writeDocument);
           if (bad !== undefined) outcomes[record] = dead(bad);
         }
       } catch (fault) {
+        if (fault instanceof StandsStill) throw fault;
         outcomes[record] = dead(unbuildable(fault));
       }
     }
+    return expiries;
+  }
+
+  /** The event that a record holds. A parser's word counts for every record, whatever its headers say: it gets them too. */
+  #eventOf(batch: Batch, record: number): ParsedRecord {
+    const { parser } = this.#ports;
+    const headers = batch.headers(record);
+    const value = batch.value(record);
+    if (parser !== undefined) return parsed(parser, { key: batch.key(record), value, headers });
+    const kind = eventKind(headers);
+    if (kind === 'unknown-type') return UNKNOWN_TYPE;
+    return kind === 'newer-major' ? NEWER_MAJOR : { kind: 'event', value };
   }
 
   /** Keeps a bulk's memory for the next one: fresh memory costs more than what is written into it, and makes garbage collections. */
@@ -108,9 +138,9 @@ export class IndexSink implements Sink {
   }
 
   /** Sends a bulk and gives its records their outcomes, except those that our own index refused as they are. */
-  async #send(bulk: BulkBody, outcomes: (Outcome | undefined)[], signal: AbortSignal): Promise<Refused> {
+  async #send(bulk: BulkBody, expiries: Expiries, outcomes: (Outcome | undefined)[], signal: AbortSignal): Promise<Refused> {
     const { client, indices } = this.#ports;
-    await unlessGivenUp(signal, indices.ensure(bulk.distinctIndices()));
+    await unlessGivenUp(signal, indices.ensure(bulk.distinctIndices(), expiries));
     const refused: Refused = new Map();
     await sendBulk(client, bulk, this.#options.maxBulkBytes, signal, (item, meaning, detail) => {
       const record = bulk.record(item);
@@ -123,15 +153,14 @@ export class IndexSink implements Sink {
       }
     });
     // An index that is not ours refuses good documents: only behind this is it the document's fault.
-    if (refused.size > 0) await unlessGivenUp(signal, indices.confirm(bulk.distinctIndices()));
+    if (refused.size > 0) await unlessGivenUp(signal, indices.confirm(bulk.distinctIndices(), expiries));
     return refused;
   }
 
   /** A second bulk with the typed fields of what was refused. What is refused again is dead. */
   async #sendFallbacks(
     batch: Batch,
-    first: BulkBody,
-    refused: Refused,
+    { bulk: first, refused, expiries }: { readonly bulk: BulkBody; readonly refused: Refused; readonly expiries: Expiries },
     outcomes: (Outcome | undefined)[],
     signal: AbortSignal,
   ): Promise<void> {
@@ -141,7 +170,9 @@ export class IndexSink implements Sink {
       const refusal = refused.get(record);
       if (refusal === undefined) continue;
       try {
-        const bad = bulk.add(record, first.index(item), batch.origin(record), batch.value(record), (value, out) =>
+        const event = this.#eventOf(batch, record);
+        if (event.kind !== 'event') throw new Error('INDEXER_PARSER answered differently for the same record');
+        const bad = bulk.add(record, first.index(item), batch.origin(record), event.value, (value, out) =>
           writeFallback(value, refusal, out),
         );
         if (bad !== undefined) outcomes[record] = dead(bad, refusal);
@@ -149,7 +180,7 @@ export class IndexSink implements Sink {
         outcomes[record] = dead(unbuildable(fault), refusal);
       }
     }
-    const again = await this.#send(bulk, outcomes, signal);
+    const again = await this.#send(bulk, expiries, outcomes, signal);
     for (const [record, detail] of again) outcomes[record] = { kind: 'dead', reason: 'refused', cause: detail };
     for (const [record, detail] of refused) if (outcomes[record] === STORED) this.#ports.onFallback?.(detail);
   }

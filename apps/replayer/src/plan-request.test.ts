@@ -1,13 +1,13 @@
 import { ConfigError } from '@tailrace/service';
 import { describe, expect, it } from 'vitest';
-import { type PlanFlags, planRequest } from './plan-request.ts';
+import { type PlanFlags, planRequest, refuseSkipped } from './plan-request.ts';
 
 const NOW = Date.UTC(2026, 2, 3, 15);
 const good: PlanFlags = { from: '2026-03-03T14:00:00+01:00', to: '2026-03-03T13:40:00Z', into: 'indexer', by: 'broker' };
 
 function refusal(flags: Partial<PlanFlags>): string {
   try {
-    planRequest({ ...good, ...flags }, NOW);
+    refuseSkipped(planRequest({ ...good, ...flags }, NOW), NOW, 14);
   } catch (fault) {
     if (fault instanceof ConfigError) return fault.lines.join('\n');
     throw fault;
@@ -34,7 +34,18 @@ it.each([
   ['2h', 7_200_000],
   ['30d', 2_592_000_000],
 ])('--by event with --skew %s', (skew, skewMs) => {
-  expect(planRequest({ ...good, by: 'event', ...(skew === undefined ? {} : { skew }) }, NOW).window).toMatchObject({ by: 'event', skewMs });
+  expect(planRequest({ ...good, by: 'event', ...(skew === undefined ? {} : { skew }) }, NOW).window).toMatchObject({
+    by: 'event',
+    skewMs,
+  });
+});
+
+it('what the indexer would skip for its age is taken with --keep, which is frozen with the conditions', () => {
+  const flags = { ...good, from: '2025-01-01T00:00:00Z', keep: 30, where: ['service = checkout', 'status_code >= 500'] };
+  const request = planRequest(flags, NOW);
+  refuseSkipped(request, NOW, 14);
+  expect(request).toMatchObject({ keepDays: 30, where: ['service = checkout', 'status_code >= 500'] });
+  expect(refusal({ from: '2026-02-17T00:00:00Z' })).toBe('taken');
 });
 
 describe('wrong use is one sentence', () => {
@@ -53,6 +64,12 @@ describe('wrong use is one sentence', () => {
     [{ skew: '1h' }, /^--skew 1h is for windows by the event's own time: name --by event/],
     [{ by: 'event', skew: '1 hour' }, /^--skew 1 hour is no length of time up to 30d/],
     [{ by: 'event', skew: '31d' }, /^--skew 31d is no length of time up to 30d/],
+    [{ where: ['service = "a"', 'colour = red'] }, /^--where colour = red: /],
+    [
+      { from: '2026-02-16T23:59:59Z' },
+      /^The window reaches back to records of 2026-02-16T23:59:59\.000Z .* skips what arrived before 2026-02-17T00:00:00\.000Z .*--keep DAYS/,
+    ],
+    [{ from: '2026-02-17T00:30:00Z', by: 'event' }, /^The window reaches back to records of 2026-02-16T23:30:00\.000Z .*--keep DAYS/],
   ])('%j', (flags, sentence) => {
     expect(refusal(flags)).toMatch(sentence);
     expect(refusal(flags)).not.toContain('\n');

@@ -5,9 +5,9 @@ import { type ClusterAdmin, connectAdmin, planTopics } from '@tailrace/kafka-kit
 import { type BrokerCount, environmentOf, type Stack, type StackOptions, startStack } from '@tailrace/stack';
 import { environmentWith } from '../config.ts';
 import { until } from '../machine/until.ts';
-import { run } from '../pipeline/command.ts';
+import { Command, run } from '../pipeline/command.ts';
 import { kafkaSettings, LAKE, type ServerEndpoints, TOPIC } from '../pipeline/endpoints.ts';
-import { type GroupName, Member } from './member.ts';
+import { type AppName, type GroupName, Member } from './member.ts';
 
 export interface ClusterOptions extends Pick<StackOptions, 'signal' | 'report' | 'jit'> {
   readonly brokers: BrokerCount;
@@ -51,13 +51,13 @@ export class Cluster {
     return this.stack.endpoints;
   }
 
-  /** Starts one more member of a group, with a folder of its own. Objects are closed soon: many boundaries are what is wanted here. */
-  join(group: GroupName): Member {
-    const name = `${group}-${++this.#made}`;
+  /** Starts a gateway, or one more member of a group, with a folder of its own. Objects are closed soon: many boundaries are what is wanted here. */
+  join(app: AppName, settings: Readonly<Record<string, string>> = {}): Member {
+    const name = `${app}-${++this.#made}`;
     const folder = join(this.stack.folder, 'members', name);
     mkdirSync(folder, { recursive: true });
     const member = new Member({
-      group,
+      app,
       name,
       environment: {
         ...environmentWith(this.#environment),
@@ -66,6 +66,8 @@ export class Cluster {
         ARCHIVER_MAX_RECORD_TIME_MS: '10000',
         ARCHIVER_MEMORY_MB: '256',
         ARCHIVER_DATA_DIR: folder,
+        GATEWAY_PORT: '0',
+        ...settings,
       },
       logFile: join(this.stack.folder, 'logs', `${name}.log`),
       lifeline: this.stack.lifeline,
@@ -76,7 +78,7 @@ export class Cluster {
 
   /** Living members of a group. */
   members(group: GroupName): readonly Member[] {
-    return [...this.#members].filter((member) => member.group === group && member.running);
+    return [...this.#members].filter((member) => member.app === group && member.running);
   }
 
   /** Waits until these members own every partition of the topic, each partition one of them, and each member some. */
@@ -103,6 +105,11 @@ export class Cluster {
   /** Runs a command of the command line on it. */
   tailrace(...args: string[]) {
     return run(process.execPath, ['node_modules/.bin/tailrace', ...args], { environment: this.#environment, limitMs: COMMAND_MS });
+  }
+
+  /** Begins a command of the replayer as the process that does the work, so that it can be killed. */
+  replayer(...args: string[]): Command {
+    return new Command(process.execPath, ['apps/replayer/dist/cli.js', ...args], { environment: this.#environment });
   }
 
   /** Ends everything, in order where that works. */

@@ -8,9 +8,11 @@ import { until } from '../machine/until.ts';
 import { ROOT } from '../root.ts';
 
 export type GroupName = 'archiver' | 'indexer';
+/** What runs as a process of its own: a member of a group, or the gateway. */
+export type AppName = GroupName | 'ingest-gateway';
 
 export interface MemberOptions {
-  readonly group: GroupName;
+  readonly app: AppName;
   /** Its own among all members of a cluster. */
   readonly name: string;
   readonly environment: Readonly<Record<string, string>>;
@@ -30,23 +32,24 @@ const STOP_MS = 40_000;
  */
 const HOLD = 'kill -STOP "$1"; cat >/dev/null; kill -CONT "$1"';
 
-/** One member of a consumer group, as a process of its own. It ends when its standard input does, and so never outlives this process. */
+/** One service as a process of its own. It ends when its standard input does, and so never outlives this process. */
 export class Member {
-  readonly group: GroupName;
+  readonly app: AppName;
   readonly name: string;
   /** Resolves with how it ended. */
   readonly ended: Promise<string>;
   readonly #child: ChildProcess;
   readonly #log: WriteStream;
   #health: string | undefined;
+  #gateway: string | undefined;
   #held: ChildProcess | undefined;
   #killed = false;
 
-  constructor({ group, name, environment, logFile, lifeline }: MemberOptions) {
-    this.group = group;
+  constructor({ app, name, environment, logFile, lifeline }: MemberOptions) {
+    this.app = app;
     this.name = name;
     this.#log = createWriteStream(logFile, { flags: 'a' });
-    this.#child = spawn(process.execPath, [join(ROOT, `apps/${group}/dist/main.js`)], {
+    this.#child = spawn(process.execPath, [join(ROOT, `apps/${app}/dist/main.js`)], {
       env: { UV_THREADPOOL_SIZE: '16', HEALTH_PORT: '0', ...environment, TAILRACE_STOP_ON_STDIN_END: '1' },
       // A session of its own: Ctrl-C is for whoever started it, and stops the parts in order.
       detached: true,
@@ -59,6 +62,7 @@ export class Member {
         this.#log.write(`${line}\n`);
         const listening = readListening(line);
         if (listening?.server === 'health') this.#health = listening.url;
+        if (listening?.server === 'gateway') this.#gateway = listening.url;
       });
     }
     this.ended = new Promise((resolve) => {
@@ -85,9 +89,24 @@ export class Member {
     return this.#child.pid;
   }
 
+  /** Where a gateway takes posts. */
+  get gatewayUrl(): string {
+    return this.#gateway ?? '';
+  }
+
+  /** Waits until `/readyz` says that all is well. @throws Error with what it says else */
+  async ready(): Promise<void> {
+    await this.up();
+    await until(`${this.name} ready`, START_MS, async () => {
+      const answer = await fetch(`${this.#health}/readyz`, { signal: AbortSignal.timeout(LOOK_MS) });
+      if (answer.ok) return true;
+      throw new Error((await answer.text()).slice(0, 500));
+    });
+  }
+
   /** Waits until it has come so far that it serves its health. @throws Error when it ends first */
   async up(): Promise<void> {
-    await until(`the start of a member of ${this.group}`, START_MS, () => {
+    await until(`the start of ${this.name}`, START_MS, () => {
       if (this.#health !== undefined) return true;
       if (!this.running) throw new Error(`it ended with ${this.#child.exitCode ?? this.#child.signalCode}`);
       return false;
@@ -99,7 +118,9 @@ export class Member {
     if (this.#health === undefined || this.#held !== undefined || !this.running) return [];
     try {
       const text = await (await fetch(`${this.#health}/metrics`, { signal: AbortSignal.timeout(LOOK_MS) })).text();
-      return [...text.matchAll(/^tailrace_consumer_lag_records\{.*partition="(\d+)"/gm)].map(([, partition]) => Number(partition));
+      return [...text.matchAll(/^tailrace_consumer_lag_records\{.*topic="service-events",partition="(\d+)"/gm)].map(([, partition]) =>
+        Number(partition),
+      );
     } catch {
       return []; // As good as none: whoever waits looks again, and says so if it never answers.
     }
@@ -117,7 +138,7 @@ export class Member {
   async leave(): Promise<number | null> {
     this.#killed = true;
     this.#child.kill('SIGTERM');
-    await until(`the end of a member of ${this.group} behind SIGTERM`, STOP_MS, () => !this.running);
+    await until(`the end of ${this.name} behind SIGTERM`, STOP_MS, () => !this.running);
     await this.ended;
     return this.#child.exitCode;
   }

@@ -34,10 +34,23 @@ async function ask<T>(url: string, method: 'GET' | 'POST' | 'DELETE', body?: obj
   return (await answer.json()) as T;
 }
 
-/** How many documents are behind the alias, those included that were not searchable yet. */
-export async function countDocuments(opensearchUrl: string, alias: string): Promise<number> {
+/** Broker times `[fromMs, toMs)`. */
+export interface TimeSpan {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** How many documents are behind the alias, those included that were not searchable yet; with a span only those that arrived in it. */
+export async function countDocuments(opensearchUrl: string, alias: string, span?: TimeSpan): Promise<number> {
   await ask(`${opensearchUrl}/${alias}/_refresh?ignore_unavailable=true`, 'POST');
-  return (await ask<{ count: number }>(`${opensearchUrl}/${alias}/_count?ignore_unavailable=true`, 'GET')).count;
+  const query = span === undefined ? { match_all: {} } : { range: { kafka_timestamp: { gte: span.fromMs, lt: span.toMs } } };
+  return (await ask<{ count: number }>(`${opensearchUrl}/${alias}/_count?ignore_unavailable=true`, 'POST', { query })).count;
+}
+
+/** Removes the indices behind the alias, with all their documents. */
+export async function removeIndices(opensearchUrl: string, alias: string): Promise<void> {
+  const indices = Object.keys(await ask<Record<string, unknown>>(`${opensearchUrl}/${alias}/_alias`, 'GET'));
+  for (const index of indices) await ask(`${opensearchUrl}/${index}`, 'DELETE');
 }
 
 /** Every document behind the alias. */

@@ -8,6 +8,8 @@ import { type PostAnswer, PostClient } from './post.ts';
 export interface TrafficOptions {
   readonly gatewayUrl: () => string;
   readonly seed: number;
+  /** The number of its first event; 1 where it is not said. */
+  readonly first?: number;
 }
 
 const EVENTS_PER_SECOND = 500;
@@ -32,15 +34,21 @@ export class Traffic {
   readonly #events: ReturnType<typeof generateEvents>;
   readonly #stopping = new AbortController();
   readonly #posters: readonly Promise<void>[];
-  #next = 1;
+  #next: number;
   #givesUpMs = Number.POSITIVE_INFINITY;
   #nextPostMs = Date.now();
 
-  constructor({ gatewayUrl, seed }: TrafficOptions) {
+  constructor({ gatewayUrl, seed, first = 1 }: TrafficOptions) {
+    this.#next = first;
     this.#client = new PostClient(gatewayUrl);
     this.#events = generateEvents({ seed, nowMs: Date.now });
     setMaxListeners(POSTERS, this.#stopping.signal);
     this.#posters = Array.from({ length: POSTERS }, () => this.#poster());
+  }
+
+  /** The first number that it has not posted. */
+  get next(): number {
+    return this.#next;
   }
 
   /** Waits until so many more events were accepted. */

@@ -66,6 +66,15 @@ ${table(['field', 'type', 'required', 'rule', 'what it is', 'in OpenSearch', 'in
 - **Headers**: \`${EVENT_TYPE_HEADER}\` = \`${SERVICE_EVENT_TYPE}\`, \`${EVENT_VERSION_HEADER}\` = \`${SERVICE_EVENT_VERSION}\`. A record without them counts as a current event.
 - **Record id**: \`<topic>~<incarnation>-<partition>-<offset>\`, where the incarnation is the first 8 characters of the topic's id in base64url. It needs nothing from the event, so it is the same for ever.
 
+## Choosing events
+
+Where a command takes a filter (\`--where\`), it is one comparison: a field, an operator, a value, such as \`status_code >= 500\` or \`customer_id = acme\`. It is only compared: there are no patterns and no expressions.
+
+- **Field**: one of the table, or \`attributes.NAME\`, where all behind the first dot is one name. As in the lake, a field outside the table is found there too, and the event’s own attributes win.
+- **Operator**: \`=\`, \`!=\`, \`<\`, \`<=\`, \`>\`, \`>=\`. Numbers compare as numbers and timestamps as instants, to the nanosecond; texts by \`=\` and \`!=\` only.
+- **Value**: bare, without white space, or in double quotes as a string of JSON. A bare number, \`true\` or \`false\` behind an attribute is compared with one; in double quotes it is a text.
+- Where there is nothing to compare nothing matches, **with \`!=\` neither**, as with NULL in SQL: a field that is absent, null or of another type, and a record that is no JSON object. So \`region = eu\` and \`region != eu\` together are not all events.
+
 ## How it grows
 
 Fields are only added, and only as optional ones. A field is never removed, renamed, retyped, made required or given a tighter rule; a breaking change is a new event type beside this one. A test holds the table against every released version.

@@ -10,6 +10,7 @@ export {
   serviceEventHeaders,
 } from './event-headers.ts';
 export { type Field, MAX_EVENT_BYTES, serviceEventFields } from './fields.ts';
+export { type EventFilter, filterMatches, type ParsedFilter, parseFilter } from './filter.ts';
 export {
   type GapPolicy,
   type GapPolicyNow,

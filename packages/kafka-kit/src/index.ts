@@ -18,8 +18,9 @@ export type { DeadLetterHalt, DeadLetterPort } from './consume/dead-letters.ts';
 export type { IdleMember } from './consume/idle-member.ts';
 export type { HaltReason } from './consume/lane.ts';
 export type { HaltCause, LaneView, RestoreView } from './consume/lane-view.ts';
-export type { ConsumerOptions, DrainReport, RuntimePorts, StuckLane } from './consume/options.ts';
+export type { ConsumerOptions, DrainReport, ReachedPosition, RuntimePorts, StoreKeeper, StuckLane } from './consume/options.ts';
 export { createConsumerRuntime } from './consume/runtime.ts';
+export { SideChannel } from './consume/side-channel.ts';
 export { TAILRACE } from './observe/command.ts';
 export { metricReference } from './observe/metric-reference.ts';
 export {
@@ -45,6 +46,7 @@ export { connectPublisher } from './publish/kafka-publisher.ts';
 export type { Coordinates, Headers, RawRecord, TopicPartition } from './records.ts';
 export { partitionKey } from './records.ts';
 export { type Backoff, backoffMs, DEFAULT_BACKOFF } from './recover/backoff.ts';
+export { type ChannelPort, type ChannelStates, channelLog } from './recover/channel-log.ts';
 export {
   type AppliedCounts,
   type ChannelPosition,
@@ -58,9 +60,10 @@ export {
 } from './recover/channel-record.ts';
 export { type DeadLetter, deadLetterRecord, readDeadLetter } from './recover/dead-letter.ts';
 export { BUDGET_RULE, type BudgetRule } from './recover/dead-letter-budget.ts';
-export { firstTimes } from './recover/first-times.ts';
+export { connectTimeReader, type FirstTimes, firstTimes, type TimeReader } from './recover/first-times.ts';
 export { type GapDone, type GapPolicy, gapDone } from './recover/gap-policy.ts';
 export { gapFinding, gapWay } from './recover/gap-sentence.ts';
+export { oldestUnread } from './recover/oldest-unread.ts';
 export { gapAt } from './recover/position.ts';
 export type { KeptPosition } from './recover/position-record.ts';
 export { type PositionsPort, positionsLog, type ReadPositions } from './recover/positions-log.ts';

@@ -5,6 +5,7 @@ import { chainParts, indexObjects } from './chain-parts.ts';
 import { Database } from './duckdb.ts';
 import { Ledger } from './ledger.ts';
 import { dataKey, entryKey } from './object-names.ts';
+import { oldestInLake } from './oldest-in-lake.ts';
 import { planPartition, reachOf } from './replay-plan.ts';
 import type { ChainPart } from './replay-sources.ts';
 import { replayWindow } from './replay-window.ts';
@@ -66,6 +67,8 @@ it('what is read of a chain says the same as all of it, whatever stands in it', 
       }
       const sources = (parts: readonly ChainPart[]) => ({ ...CHAIN, parts, log: null, archived: true });
       const parts = await chainParts(ledger, CHAIN, await indexObjects(ledger));
+      const oldest = replayWindow([sources(truth)]).partitions[0]?.lake?.oldest;
+      expect(await oldestInLake(ledger, CHAIN)).toEqual(oldest == null ? { kind: 'none' } : { kind: 'found', ...oldest });
       expect(replayWindow([sources(parts)])).toEqual(replayWindow([sources(truth)]));
       expect(parts.map(({ kind, first: from, next }) => ({ kind, from, next }))).toEqual(
         truth.map(({ kind, first: from, next }) => ({ kind, from, next })),

@@ -29,6 +29,7 @@ export { type Check, type CheckState, Health, type HealthReport } from './health
 export { createMetrics, type Metrics } from './health/metrics.ts';
 export { createProbes, PROBE_PATHS, type ProbeAnswer, type Probes } from './health/probes.ts';
 export { type HealthServer, startHealthServer } from './health/server.ts';
+export { endWithParent } from './lifecycle/end-with-parent.ts';
 export { EXIT, runService, type Service, type ServiceDefinition } from './lifecycle/run-service.ts';
 export { type StopReport, StopRequested, Supervisor } from './lifecycle/supervisor.ts';
 export { type KafkaLogLine, kafkaLog } from './logs/kafka-log.ts';

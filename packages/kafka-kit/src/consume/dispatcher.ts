@@ -1,4 +1,5 @@
 import { reasonsOf } from '../observe/reasons.ts';
+import { whatIsWrong } from './answers.ts';
 import { type Gap, type Outcome, StandsStill } from './contract.ts';
 import { DeadLetters, type DeadRecord } from './dead-letters.ts';
 import type { GapNews, HaltReason, LaneState } from './lane.ts';
@@ -242,21 +243,6 @@ function detailed({ reason, cause }: DeadRecord): string {
   return `${reason} (${detail.length > MAX_DETAIL_CHARACTERS ? `${detail.slice(0, MAX_DETAIL_CHARACTERS)}…` : detail})`;
 }
 
-/** What makes an answer useless; undefined when it has one outcome for each record. A hole in the array would leave its record unsettled for ever. */
-function whatIsWrong(outcomes: unknown, length: number): string | undefined {
-  if (!Array.isArray(outcomes)) return typeof outcomes;
-  if (outcomes.length !== length) return `${outcomes.length} outcomes`;
-  for (let i = 0; i < length; i += 1) if (!isOutcome(outcomes[i])) return `no outcome at ${i}`;
-  return undefined;
-}
-
 function isSettling({ kind }: Outcome): boolean {
   return kind === 'stored' || kind === 'skipped';
-}
-
-function isOutcome(outcome: unknown): boolean {
-  if (typeof outcome !== 'object' || outcome === null || !('kind' in outcome)) return false;
-  if (outcome.kind === 'stored') return true;
-  const named = 'reason' in outcome && typeof outcome.reason === 'string';
-  return named && (outcome.kind === 'skipped' || outcome.kind === 'retry' || outcome.kind === 'dead');
 }

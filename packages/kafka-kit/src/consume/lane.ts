@@ -107,6 +107,8 @@ export class LaneState implements TopicPartition {
   /** No look-up before this time: the group's first position is being committed. */
   lookUpFromMs = 0;
   paused = true;
+  /** Where the lane began to read. */
+  startedAt = 0;
   /** The next offset the client should deliver. */
   expected = 0;
   facts: Lane | undefined;
@@ -168,6 +170,7 @@ export class LaneState implements TopicPartition {
   begin(facts: Lane, startAt: number): void {
     this.facts = facts;
     this.life = { facts, provenEnd: startAt };
+    this.startedAt = startAt;
     this.expected = startAt;
     this.#ledger = new OffsetLedger(startAt);
     this.#storedUpTo = Math.max(this.#storedUpTo, facts.committed ?? -1);
@@ -237,15 +240,20 @@ export class LaneState implements TopicPartition {
     this.hold(-bytes);
   }
 
-  /** What may be stored now, once: the contiguous settled position, when it is above everything stored or committed before. */
-  takeStorable(): number | undefined {
-    const next = this.#ledger.nextToRead;
-    // A lane that never began has no position: storing its 0 would rewind the group.
-    if (this.facts === undefined || next <= this.#storedUpTo) return undefined;
-    // In another life of the topic the same offset means other records: committed there, it would hide all below it.
-    if (this.suspicion?.kind === 'recreated') return undefined;
+  /** What may be stored now, once: the contiguous settled position as far as `limit`, when it is above everything stored or committed before. */
+  takeStorable(limit = Number.POSITIVE_INFINITY): number | undefined {
+    const next = Math.min(this.reached ?? -1, limit);
+    if (next <= this.#storedUpTo) return undefined;
     this.#storedUpTo = next;
     return next;
+  }
+
+  /** The contiguous settled position; undefined where there is none that may be told. */
+  get reached(): number | undefined {
+    // A lane that never began has no position: storing its 0 would rewind the group.
+    if (this.facts === undefined) return undefined;
+    // In another life of the topic the same offset means other records: committed there, it would hide all below it.
+    return this.suspicion?.kind === 'recreated' ? undefined : this.#ledger.nextToRead;
   }
 
   /** Drops all that was not settled. Returns how many delivered records are thereby abandoned (I3). */

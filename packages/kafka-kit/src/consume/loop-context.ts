@@ -9,6 +9,7 @@ import type { DeadLetterPort } from './dead-letters.ts';
 import { KeptPositions } from './kept-positions.ts';
 import { type HaltReason, LaneState, type LaneTotals, type Outage, type TopicLife } from './lane.ts';
 import type { ConsumerOptions, RuntimePorts } from './options.ts';
+import { StoreGate } from './store-gate.ts';
 
 /** What the parts of one runtime share. Lanes are changed only inside a turn of the loop: callbacks come in through `enter`. */
 export class LoopContext {
@@ -18,6 +19,7 @@ export class LoopContext {
   readonly observe: (event: RuntimeEvent) => void;
   readonly deadLetters: DeadLetterPort | undefined;
   readonly positions: KeptPositions | undefined;
+  readonly gate: StoreGate | undefined;
   readonly history: RecordHistory | undefined;
   readonly lanes = new Map<string, LaneState>();
   readonly totals: LaneTotals = { usedBytes: 0, deliveredRecords: 0 };
@@ -43,6 +45,7 @@ export class LoopContext {
     this.deadLetters = ports.deadLetters;
     this.history = ports.history;
     this.positions = ports.positions && new KeptPositions(this, ports.positions);
+    this.gate = ports.keeper && new StoreGate(this, ports.keeper);
   }
 
   /** Runs `change` in the next turn of the loop, and ends a wait for it. */
@@ -84,8 +87,9 @@ export class LoopContext {
   /** Stores what these lanes have settled, for the client's timer to commit. */
   store(lanes: Iterable<LaneState>): void {
     const positions: Position[] = [];
+    this.gate?.turn(this.clock.nowMs());
     for (const lane of lanes) {
-      const nextToRead = lane.takeStorable();
+      const nextToRead = lane.takeStorable(this.gate?.limit(lane));
       if (nextToRead === undefined) continue;
       positions.push({ topic: lane.topic, partition: lane.partition, nextToRead });
       this.unconfirmed.set(partitionKey(lane), nextToRead);

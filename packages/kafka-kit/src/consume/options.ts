@@ -42,8 +42,24 @@ export interface RuntimePorts {
   readonly deadLetters?: DeadLetterPort;
   /** Where positions are kept a second time. Without it only commits say where a group stands. */
   readonly positions?: PositionsPort;
+  /** What is awaited before positions are stored for a commit, at most once a second; for a sink that counts what it settles. */
+  readonly keeper?: StoreKeeper;
   /** Where a group whose gap policy is `restore` reads what Kafka no longer holds. */
   readonly history?: RecordHistory;
+}
+
+/** Everything below `nextToRead` is settled. */
+export interface ReachedPosition extends TopicPartition {
+  readonly nextToRead: number;
+}
+
+/** What must be durable before a position is stored for a commit. */
+export interface StoreKeeper {
+  /**
+   * Called by the loop, one call at a time, with positions that grow within one ownership. A rejection is tried again with backoff; until a call has
+   * resolved that named it, no position is stored. It must end by the deadline.
+   */
+  keep(positions: readonly ReachedPosition[], deadlineMs: number): Promise<void>;
 }
 
 /** What a stop achieved. `unsettled` is what will be read again by the next owner. */

@@ -120,7 +120,8 @@ export class Rebalances {
     const drain = this.#drain;
     if (drain === undefined) return;
     const settled = drain.flushed && drain.lanes.every((lane) => lane.inFlight.size === 0);
-    if (!settled && !atOnce && nowMs < drain.deadlineMs) return;
+    const kept = this.#context.gate?.isKept(drain.lanes) !== false;
+    if (!(settled && kept) && !atOnce && nowMs < drain.deadlineMs) return;
     this.#drain = undefined;
     this.#context.store(drain.lanes);
     const stuck = settled ? [] : drain.lanes.flatMap((lane) => stuckLane(lane, drain.flushed) ?? []);

@@ -41,11 +41,6 @@ export function positionsLog(settings: KafkaSettings, options: Omit<PositionsLog
 
 export function positionsLogWith({ group, topic, publisher, consumer }: PositionsLogOptions): PositionsPort {
   const place = { topic, partition: 0 };
-  const fault = (what: string, why: unknown): Error =>
-    new Error(
-      `The positions of group ${group} can not be ${what} topic ${topic}: ${why instanceof Error ? why.message : String(why)} (if it is missing, run: ${TAILRACE} topics apply)`,
-      { cause: why },
-    );
   return {
     async read() {
       const positions = new Map<string, KeptPosition>();
@@ -60,14 +55,26 @@ export function positionsLogWith({ group, topic, publisher, consumer }: Position
           }
         }
       } catch (cause) {
-        throw fault('read from', cause);
+        throw positionsFault({ group, topic }, 'read from', cause);
       }
       return { positions, unreadable };
     },
     async write(positions, deadlineMs) {
       const records = positions.map((position) => positionRecord(place, group, position));
       const fates = await publisher.publish(records, { deadlineMs });
-      for (const fate of fates) if (fate.kind !== 'acknowledged') throw fault('written to', fate.reason);
+      for (const fate of fates) if (fate.kind !== 'acknowledged') throw positionsFault({ group, topic }, 'written to', fate.reason);
     },
   };
+}
+
+/** In one sentence: whose positions, which topic, why, and what to do. */
+export function positionsFault(
+  { group, topic }: Pick<PositionsLogOptions, 'group' | 'topic'>,
+  what: 'read from' | 'written to',
+  why: unknown,
+): Error {
+  return new Error(
+    `The positions of group ${group} can not be ${what} topic ${topic}: ${why instanceof Error ? why.message : String(why)} (if it is missing, run: ${TAILRACE} topics apply)`,
+    { cause: why },
+  );
 }

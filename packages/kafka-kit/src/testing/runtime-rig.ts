@@ -3,7 +3,9 @@ import type { DeadLetterPort } from '../consume/dead-letters.ts';
 import type { LaneView } from '../consume/lane-view.ts';
 import type { ConsumerOptions, DrainReport } from '../consume/options.ts';
 import { createConsumerRuntime } from '../consume/runtime.ts';
+import { SideChannel } from '../consume/side-channel.ts';
 import type { RuntimeEvent } from '../observe/runtime-events.ts';
+import type { ChannelPort } from '../recover/channel-log.ts';
 import type { PositionsPort } from '../recover/positions-log.ts';
 import type { RecordHistory } from '../recover/record-history.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -43,6 +45,8 @@ export class RuntimeRig {
   /** Given to the members that are made from then on. */
   deadLetters: DeadLetterPort | undefined;
   positions: PositionsPort | undefined;
+  /** Where members that are made from then on keep what they count: the topic is a side channel to them. */
+  channel: ChannelPort | undefined;
   history: RecordHistory | undefined;
   readonly #settings: Settings;
 
@@ -55,8 +59,9 @@ export class RuntimeRig {
   member(sink = new ScriptedSink()): Member {
     const consumer = this.cluster.consumer(GROUP);
     const events: RuntimeEvent[] = [];
+    const keeper = this.channel && new SideChannel(sink, this.channel);
     const runtime = createConsumerRuntime(
-      { ...this.#settings, group: GROUP, topics: [TOPIC], sink },
+      { ...this.#settings, group: GROUP, topics: [TOPIC], sink: keeper ?? sink, ...(keeper && { sideChannels: [TOPIC] }) },
       {
         broker: consumer,
         clock: this.clock,
@@ -64,6 +69,7 @@ export class RuntimeRig {
         ...(this.deadLetters === undefined ? {} : { deadLetters: this.deadLetters }),
         ...(this.history === undefined ? {} : { history: this.history }),
         ...(this.positions === undefined ? {} : { positions: this.positions }),
+        ...(keeper && { keeper }),
       },
     );
     const member = { runtime, sink, consumer, events };

@@ -163,6 +163,14 @@ test('a start that fails takes back what had started and exits with 1', async ()
   expect(service.messages()).not.toContain('ready');
 });
 
+test('a setting that turns out in the start to name nonsense exits with 2, in one sentence', async () => {
+  const service = run('refuses');
+  expect((await service.end()).code).toBe(2);
+  expect(partsOf(service.messages())).toEqual(['below opened', 'below closed']);
+  expect(service.messages()).toContain('FIXTURE_FILE names a file that makes no sense.');
+  expect(service.lines.filter((line) => 'err' in line)).toEqual([]);
+});
+
 test('a stop while a part waits in its start ends that wait', async () => {
   const service = run('start-waits');
   await service.said('above waits');

@@ -29,7 +29,7 @@ export interface ServiceDefinition<C> {
   readonly name: string;
   /** Reads the configuration from the environment; throws ConfigError when it is wrong. */
   readonly config: () => C;
-  /** Starts the parts, each by `service.start`, in order. When it returns, the service is ready. */
+  /** Starts the parts, each by `service.start`, in order. When it returns, the service is ready. A ConfigError says that a setting names something that can not be used. */
   readonly start: (service: Service, config: C) => Promise<void>;
 }
 
@@ -79,7 +79,12 @@ export async function runService<C extends { readonly service: ServiceConfig }>(
       // Once a stop was asked for, a start that gives up is what was wanted.
       // Why it gave up is no fault either, so it is told without its stack.
       if (supervisor.signal.aborted) log.info(`the start was given up: ${fault instanceof Error ? fault.message : String(fault)}`);
-      else service.fail(fault instanceof Error ? fault : new Error(String(fault)));
+      else if (fault instanceof ConfigError) {
+        // What a setting names can be looked at only now: another start would end the same way.
+        const sentence = fault.lines.join(' ');
+        log.fatal(sentence);
+        requests.ask({ why: sentence, exitCode: EXIT.wrongUse });
+      } else service.fail(fault instanceof Error ? fault : new Error(String(fault)));
     },
   );
 

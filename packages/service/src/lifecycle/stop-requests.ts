@@ -4,7 +4,7 @@ import { endProcess } from './end-process.ts';
 /** Why the process is to stop, and with which exit code when the stop goes well. */
 export interface StopRequest {
   readonly why: string;
-  readonly exitCode: 0 | 1;
+  readonly exitCode: 0 | 1 | 2;
 }
 
 const SIGNALS = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const;

@@ -1,6 +1,7 @@
 import { pbkdf2 } from 'node:crypto';
 import { open } from 'node:fs';
 import { promisify } from 'node:util';
+import { ConfigError } from '../config/load.ts';
 import { runService } from '../lifecycle/run-service.ts';
 import { fixtureConfig } from './config.ts';
 
@@ -20,6 +21,7 @@ await runService({
     await start(
       'above',
       async () => {
+        if (misbehaviour === 'refuses') throw new ConfigError(['FIXTURE_FILE names a file that makes no sense.']);
         if (misbehaviour === 'start-fails') throw new Error('the server above can not be reached');
         if (misbehaviour === 'start-waits') {
           log.info('above waits');
