@@ -71,6 +71,10 @@ A dead record goes, with its bytes and the reason, to the topic \`service-events
 
 Where the indexer stands it keeps a second time in \`tailrace.positions\` ([topics.md](topics.md#where-a-group-goes-on)), which it needs the right to read and to write. It refuses to start without that topic; if it is deleted later, records are indexed all the same, and \`tailrace_consumer_positions_total\` and the log say so.
 
+## What Kafka deleted before it was indexed
+
+It is read from the lake, in order, and then the partition goes on from Kafka ([topics.md](topics.md#when-records-are-missing)). The lake is opened only then. The indexer needs the right to list and read the lake’s bucket, the same \`TAILRACE_LAKE_PREFIX\` as the archiver, and room in the system’s folder for temporary files (\`TMPDIR\`) for two objects of the lake, which are removed when they are read. The topic’s retention is read once, at the start; where the indexer may not read it, all that the lake has is read there.
+
 ## Replayed records
 
 What a replay brings back ([replay.md](replay.md)) comes by a topic of the indexer’s own, \`service-events.indexer.replay\`. The indexer reads it with a second consumer in the same process, group \`indexer.replay\`, with its own memory and its own two bulks at a time. The live consumer’s offsets, lag and order have nothing to do with it.

@@ -157,6 +157,8 @@ At every assignment, and whenever an offset comes that was not expected, a parti
 
 ${table(['policy', 'what it does about expired records', 'in this release'], policies)}
 
+With \`restore\` a partition reads what is missing from the lake, in order, and goes on from Kafka as soon as that has the next record and keeps it for longer than another hour (of a retention below four hours: a quarter of it), or at the lake’s end. What the lake declares lost, or has from before the archive, is passed and counted. What is not archived yet is waited for: it is asked for every 30 seconds, and \`/readyz\` names the range. What the lake should have and has not (an object that is gone or damaged) halts the partition by its exact range. Mend it and restart the group; or pass it with \`group reset --to offset:N\`, which for such a group may name an offset that Kafka no longer holds. While it restores, \`/readyz\` is degraded and says how far it is, \`tailrace_consumer_restoring\` is 1, and the log says when it began and ended, with counts.
+
 ## Where a group goes on
 
 Kafka forgets a group’s commits when it has had no member for 7 days, and those of a topic at once when that is deleted. So the groups whose position is their commit keep it a second time, in \`tailrace.positions\`: behind each commit, once a minute for a partition that moves, and when a partition is given back. A partition is opened by the first of these that there is:
