@@ -46,6 +46,14 @@ Of a long chain few entries are read: all that stand for no object, those at its
 
 The last line is the answer: since when every record of every partition can be brought back. Where there is a hole, that is since behind the latest one; what is older can be had in part.
 
+As a metric the archivers tell it, each for its own partitions, looked up every five minutes: \`tailrace_replay_window_start_seconds\` is the broker time of the oldest record, by source. How far back all partitions can be replayed, in seconds, is in Prometheus:
+
+\`\`\`
+time() - max(min by (topic, partition) (tailrace_replay_window_start_seconds))
+\`\`\`
+
+The metric knows the first object of each chain, the first record of each log, and whether the two meet (\`tailrace_replay_window_hole_offsets\` above 0: they do not). It lists no lake, so holes and losses further inside a chain are seen by \`replay window\` alone.
+
 ## A plan
 
 \`replay plan\` resolves a window of time into offsets and freezes them. A plan names **offsets, never sources**: where a record is read is decided when it is read, from the lake or from Kafka, whichever has it then. \`show\` and \`plan\` say what has them now.
