@@ -41,7 +41,7 @@ describe('wrong use', () => {
     [['group', 'reset', 'indexer', '--group', 'indexer', '--to', 'latest'], 'npx tailrace group reset --group indexer?'],
     [['group', 'nonsense', 'more'], "unknown command 'nonsense'\n(commands of npx tailrace group: lag, reset)"],
     [['lake', 'nonsense'], "unknown command 'nonsense'\n(commands of npx tailrace lake: audit, query, ledger)"],
-    [['replay', 'run'], "unknown command 'run'\n(commands of npx tailrace replay: window, plan, show, ls)"],
+    [['replay', 'rnu'], "unknown command 'rnu'\n(commands of npx tailrace replay: window, plan, run, receipt, cancel, show, ls)"],
     [['topics', 'plan'], 'KAFKA_BOOTSTRAP_SERVERS is not set'],
     [['group', 'lag'], 'KAFKA_BOOTSTRAP_SERVERS is not set'],
     [['--endpoints', '/no/such/file', 'group', 'lag'], 'can not be read as an endpoints file'],

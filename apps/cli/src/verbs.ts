@@ -9,8 +9,8 @@ export const appNouns = [
   {
     noun: 'replay',
     app: 'replayer',
-    verbs: ['window', 'plan', 'show', 'ls'],
-    about: 'See how far back a replay reaches, and plan one: window, plan, show, ls.',
+    verbs: ['window', 'plan', 'run', 'receipt', 'cancel', 'show', 'ls'],
+    about: 'Bring a window of time back into one consumer: window, plan, run, receipt, cancel, show, ls.',
   },
 ] as const;
 
@@ -18,9 +18,13 @@ export const appNouns = [
 export function runApp(app: string, args: readonly string[], environment: Environment): Promise<number> {
   const script = fileURLToPath(new URL(`../../${app}/dist/cli.js`, import.meta.url));
   if (!existsSync(script)) throw new Error(`The ${app} is not built: run npm run build.`);
-  return new Promise((resolve, reject) => {
+  // Ctrl-C goes to the app, too: it says how far it got, and this waits for that.
+  const stay = (): void => {};
+  process.on('SIGINT', stay);
+  const ended = new Promise<number>((resolve, reject) => {
     const child = spawn(process.execPath, [script, ...args], { env: environment, stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
     child.once('error', reject);
     child.once('exit', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? 130 : 1)));
   });
+  return ended.finally(() => process.off('SIGINT', stay));
 }

@@ -1,11 +1,13 @@
+import { isoTime } from '@tailrace/kafka-kit';
 import { type AliasAction, type Finding, type FoundIndex, judgeIndex } from './index-finding.ts';
 import { newCandidateAlias, writeAliasOf } from './index-names.ts';
 import { errorOf, NoAnswer, type SearchClient, SearchRefusal } from './search-client.ts';
-import { type IndexSettings, indexDefinition, indexTemplate } from './template.ts';
+import { type IndexMeta, type IndexSettings, indexDefinition, indexTemplate } from './template.ts';
 import { winningTemplate } from './winning-template.ts';
 
 /** Making an index takes three (missing, a candidate, ours), and a few more when other processes make it too. */
 const MAX_LOOKS = 12;
+const NO_EXPIRIES: ReadonlyMap<string, number> = new Map();
 
 /**
  * Sees to it that the daily indices are what the indexer writes into: each is looked at before the first write to it, made when it
@@ -19,6 +21,8 @@ export class DailyIndices {
   /** Those that were written to since the last round. */
   readonly #used = new Set<string>();
   readonly #faults = new Map<string, string>();
+  /** Until when an index is kept beyond retention, as this process knows it to be written down. */
+  readonly #expiries = new Map<string, number>();
 
   constructor(client: SearchClient, settings: IndexSettings) {
     this.#client = client;
@@ -37,12 +41,17 @@ export class DailyIndices {
     await this.#client.demand({ method: 'PUT', path, json: indexTemplate(this.#settings) }, signal);
   }
 
-  /** Resolves when all these indices can be written to. @throws NoAnswer or SearchRefusal when one can not be now. */
-  async ensure(names: Iterable<string>): Promise<void> {
+  /**
+   * Resolves when all these indices can be written to, and it is written down of those in `expiries` that they are kept until then (ms), or longer.
+   * @throws NoAnswer or SearchRefusal when one can not be now.
+   */
+  async ensure(names: Iterable<string>, expiries: ReadonlyMap<string, number> = NO_EXPIRIES): Promise<void> {
     await Promise.all(
       Array.from(new Set(names), (name) => {
-        this.#used.add(name);
-        return this.#open.get(name) ?? this.#remember(name, this.#bring(name));
+        const expiresMs = expiries.get(name);
+        if (expiresMs === undefined) this.#used.add(name);
+        else if (expiresMs > (this.#expiries.get(name) ?? 0)) this.forget(name);
+        return this.#open.get(name) ?? this.#remember(name, this.#bring(name, undefined, expiresMs));
       }),
     );
   }
@@ -50,17 +59,18 @@ export class DailyIndices {
   /** The index is gone, or its write alias is: it is looked at again before the next write. */
   forget(name: string): void {
     this.#open.delete(name);
+    this.#expiries.delete(name);
   }
 
   /**
    * Proves, behind a refusal, that it was not the index's fault. @throws NoAnswer or SearchRefusal when one of these indices is not
    * in order, also when it could be mended by now: what it refused before says nothing about the document.
    */
-  async confirm(names: Iterable<string>): Promise<void> {
+  async confirm(names: Iterable<string>, expiries: ReadonlyMap<string, number> = NO_EXPIRIES): Promise<void> {
     for (const name of new Set(names)) {
-      if ((await this.#look(name, newCandidateAlias(name))).kind === 'ours') continue;
+      if ((await this.#look(name, newCandidateAlias(name))).finding.kind === 'ours') continue;
       this.forget(name);
-      await this.ensure([name]);
+      await this.ensure([name], expiries);
       throw new SearchRefusal(`The index ${name} was not in order and has been mended; what it refused is written again.`);
     }
   }
@@ -96,22 +106,31 @@ export class DailyIndices {
   }
 
   /** Brings an index in order. */
-  async #bring(name: string, signal?: AbortSignal): Promise<void> {
+  async #bring(name: string, signal?: AbortSignal, expiresMs?: number): Promise<void> {
     try {
-      await this.#mendUntilOurs(name, signal);
+      await this.#mendUntilOurs(name, signal, expiresMs);
       this.#faults.delete(name);
     } catch (fault) {
-      if (!(fault instanceof NoAnswer)) this.#faults.set(name, fault instanceof Error ? fault.message : String(fault));
+      // One beyond retention is no fault of the live index: the partition that waits for it says what is wrong.
+      if (!(fault instanceof NoAnswer) && expiresMs === undefined)
+        this.#faults.set(name, fault instanceof Error ? fault.message : String(fault));
       throw fault;
     }
   }
 
-  async #mendUntilOurs(name: string, signal?: AbortSignal): Promise<void> {
+  async #mendUntilOurs(name: string, signal?: AbortSignal, expiresMs?: number): Promise<void> {
     const candidate = newCandidateAlias(name);
     for (let looks = 0; looks < MAX_LOOKS; looks++) {
-      const finding = await this.#look(name, candidate, signal);
-      if (finding.kind === 'ours') return;
-      if (finding.kind === 'missing') await this.#create(name, candidate, signal);
+      const { finding, meta } = await this.#look(name, candidate, signal);
+      if (finding.kind === 'ours') {
+        // Seen, not taken for granted: somebody else may have written an earlier one meanwhile.
+        const seenMs = Date.parse(String(meta.expires_at));
+        if (expiresMs === undefined || seenMs >= expiresMs) {
+          if (expiresMs !== undefined) this.#expiries.set(name, seenMs);
+          return;
+        }
+        await this.#setMeta(name, { ...meta, ...expiring(expiresMs) }, signal);
+      } else if (finding.kind === 'missing') await this.#create(name, candidate, expiring(expiresMs), signal);
       else if (finding.kind === 'incomplete') await this.#complete(name, finding, signal);
       else {
         await this.#alias(finding.aliases, signal);
@@ -123,19 +142,19 @@ export class DailyIndices {
     throw new SearchRefusal(`The index ${name} was changed by somebody else as often as the indexer brought it in order: stop that.`);
   }
 
-  async #look(name: string, candidate: string, signal?: AbortSignal): Promise<Finding> {
+  async #look(name: string, candidate: string, signal?: AbortSignal): Promise<{ readonly finding: Finding; readonly meta: IndexMeta }> {
     // Both names: the write alias must stand nowhere else.
     const path = `/${name},${writeAliasOf(name)}`;
     const query = { ignore_unavailable: 'true', flat_settings: 'true' };
-    const found = await this.#client.demand({ method: 'GET', path, query }, signal);
-    return judgeIndex(name, this.#settings.name, candidate, found as Readonly<Record<string, FoundIndex>>);
+    const found = (await this.#client.demand({ method: 'GET', path, query }, signal)) as Readonly<Record<string, FoundIndex>>;
+    return { finding: judgeIndex(name, this.#settings.name, candidate, found), meta: found[name]?.mappings?._meta ?? {} };
   }
 
   /** Without the write alias, which it gets when it was found to be ours: templates of others may have added to it. */
-  async #create(name: string, candidate: string, signal?: AbortSignal): Promise<void> {
+  async #create(name: string, candidate: string, meta: IndexMeta, signal?: AbortSignal): Promise<void> {
     // Somebody may have removed the template since the start.
     await this.putTemplate(signal);
-    const json = indexDefinition(this.#settings, { [candidate]: { is_hidden: true } });
+    const json = indexDefinition(this.#settings, { [candidate]: { is_hidden: true } }, meta);
     const { status, body } = await this.#client.request({ method: 'PUT', path: `/${name}`, json }, signal);
     const { type, reason } = errorOf(body);
     if ((status >= 200 && status < 300) || type === 'resource_already_exists_exception') return;
@@ -148,6 +167,10 @@ export class DailyIndices {
     if (Object.keys(fields).length > 0)
       await this.#client.demand({ method: 'PUT', path: `/${name}/_mapping`, json: { properties: fields } }, signal);
     await this.#alias(aliases, signal);
+  }
+
+  async #setMeta(name: string, meta: IndexMeta, signal?: AbortSignal): Promise<void> {
+    await this.#client.demand({ method: 'PUT', path: `/${name}/_mapping`, json: { _meta: meta } }, signal);
   }
 
   async #alias(actions: readonly AliasAction[], signal?: AbortSignal): Promise<void> {
@@ -165,4 +188,8 @@ export class DailyIndices {
     if (winner === undefined || winner.name === this.#settings.name) return '';
     return ` (the index template ${winner.name} with priority ${winner.priority} wins over the indexer’s: take it away or narrow its pattern)`;
   }
+}
+
+function expiring(expiresMs: number | undefined): IndexMeta {
+  return expiresMs === undefined ? {} : { expires_at: isoTime(expiresMs) };
 }

@@ -1,5 +1,5 @@
 import { isCandidateAlias, writeAliasOf } from './index-names.ts';
-import { fieldMappings, keepingSettings, unmappedMembers } from './template.ts';
+import { fieldMappings, type IndexMeta, keepingSettings, unmappedMembers } from './template.ts';
 
 /** What `GET /<index>,<write alias>` shows of one index, with flat settings. */
 export interface FoundIndex {
@@ -7,7 +7,7 @@ export interface FoundIndex {
   readonly mappings?: {
     readonly dynamic?: unknown;
     readonly properties?: Readonly<Record<string, object>>;
-    readonly _meta?: { readonly event_version?: unknown };
+    readonly _meta?: IndexMeta;
   };
   readonly settings?: Readonly<Record<string, unknown>>;
 }

@@ -6,6 +6,7 @@ import type { DailyIndices } from './daily-indices.ts';
 import { type BadValue, badTime, unbuildable, writeDocument, writeFallback } from './document.ts';
 import type { IncarnationGate } from './incarnation-gate.ts';
 import { dayOf, firstDayKept, indexOfDay } from './index-names.ts';
+import { expiryOf, keepDaysOf } from './kept-days.ts';
 import { type ParsedRecord, type Parser, parsed } from './parser.ts';
 import type { SearchClient } from './search-client.ts';
 import { sendBulk } from './send-bulk.ts';
@@ -14,7 +15,7 @@ import { unlessGivenUp } from './unless-given-up.ts';
 export interface IndexSinkOptions {
   /** The alias, and what the daily indices' names begin with. */
   readonly indexName: string;
-  /** Records of a day further back than this are skipped. */
+  /** Records of a day further back than this are skipped, unless a note of theirs says to keep them. */
   readonly retentionDays: number;
   readonly maxBulkBytes: number;
   /** Bulks on their way at a time, over all partitions. */
@@ -31,6 +32,9 @@ export interface IndexSinkPorts {
   /** Told of every event that OpenSearch refused as it is, and that is indexed by its typed fields instead. */
   readonly onFallback?: (detail: string) => void;
 }
+
+/** Until when the indices of a batch beyond retention are kept, by their names. */
+type Expiries = Map<string, number>;
 
 /** What OpenSearch said of the items that it refused as they are, by their record. */
 type Refused = Map<number, string>;
@@ -68,11 +72,11 @@ export class IndexSink implements Sink {
   async #writeNow(batch: Batch, signal: AbortSignal): Promise<readonly Outcome[]> {
     const outcomes = new Array<Outcome | undefined>(batch.length).fill(undefined);
     const bulk = this.#idle.pop() ?? new BulkBody(batch.bytes + ITEM_EXTRA_BYTES * batch.length);
-    this.#build(batch, bulk, outcomes);
+    const expiries = this.#build(batch, bulk, outcomes);
     if (bulk.length > 0) {
       await unlessGivenUp(signal, this.#ports.incarnations.confirm(batch.source));
-      const refused = await this.#send(bulk, outcomes, signal);
-      if (refused.size > 0) await this.#sendFallbacks(batch, bulk, refused, outcomes, signal);
+      const refused = await this.#send(bulk, expiries, outcomes, signal);
+      if (refused.size > 0) await this.#sendFallbacks(batch, { bulk, refused, expiries }, outcomes, signal);
     }
     // Only now: a body whose request failed may still be on its way into a socket.
     this.#giveBack(bulk);
@@ -82,8 +86,10 @@ export class IndexSink implements Sink {
   }
 
   /** Fills the bulk with what is to be indexed; what is not gets its outcome. */
-  #build(batch: Batch, bulk: BulkBody, outcomes: (Outcome | undefined)[]): void {
-    const firstDay = firstDayKept(this.#ports.nowMs(), this.#options.retentionDays);
+  #build(batch: Batch, bulk: BulkBody, outcomes: (Outcome | undefined)[]): Expiries {
+    const nowMs = this.#ports.nowMs();
+    const firstDay = firstDayKept(nowMs, this.#options.retentionDays);
+    const expiries: Expiries = new Map();
     const indexOf = indexFinder(this.#options.indexName);
     for (let record = 0; record < batch.length; record++) {
       try {
@@ -92,9 +98,17 @@ export class IndexSink implements Sink {
         if (event.kind === 'skipped') outcomes[record] = event;
         else if (event.kind === 'dead') outcomes[record] = { kind: 'dead', reason: event.reason, cause: event.detail };
         else if (!isCalendarTime(origin.timestampMs)) outcomes[record] = dead(badTime(origin.timestampMs));
-        else if (origin.timestampMs < firstDay) outcomes[record] = BEYOND_RETENTION;
         else {
-          const bad = bulk.add(record, indexOf(origin.timestampMs), origin, event.value, writeDocument);
+          const index = indexOf(origin.timestampMs);
+          if (origin.timestampMs < firstDay) {
+            const days = keepDaysOf(batch.notes(record));
+            if (days === undefined) {
+              outcomes[record] = BEYOND_RETENTION;
+              continue;
+            }
+            expiries.set(index, Math.max(expiries.get(index) ?? 0, expiryOf(nowMs, days)));
+          }
+          const bad = bulk.add(record, index, origin, event.value, writeDocument);
           if (bad !== undefined) outcomes[record] = dead(bad);
         }
       } catch (fault) {
@@ -102,6 +116,7 @@ export class IndexSink implements Sink {
         outcomes[record] = dead(unbuildable(fault));
       }
     }
+    return expiries;
   }
 
   /** The event that a record holds. A parser's word counts for every record, whatever its headers say: it gets them too. */
@@ -123,9 +138,9 @@ export class IndexSink implements Sink {
   }
 
   /** Sends a bulk and gives its records their outcomes, except those that our own index refused as they are. */
-  async #send(bulk: BulkBody, outcomes: (Outcome | undefined)[], signal: AbortSignal): Promise<Refused> {
+  async #send(bulk: BulkBody, expiries: Expiries, outcomes: (Outcome | undefined)[], signal: AbortSignal): Promise<Refused> {
     const { client, indices } = this.#ports;
-    await unlessGivenUp(signal, indices.ensure(bulk.distinctIndices()));
+    await unlessGivenUp(signal, indices.ensure(bulk.distinctIndices(), expiries));
     const refused: Refused = new Map();
     await sendBulk(client, bulk, this.#options.maxBulkBytes, signal, (item, meaning, detail) => {
       const record = bulk.record(item);
@@ -138,15 +153,14 @@ export class IndexSink implements Sink {
       }
     });
     // An index that is not ours refuses good documents: only behind this is it the document's fault.
-    if (refused.size > 0) await unlessGivenUp(signal, indices.confirm(bulk.distinctIndices()));
+    if (refused.size > 0) await unlessGivenUp(signal, indices.confirm(bulk.distinctIndices(), expiries));
     return refused;
   }
 
   /** A second bulk with the typed fields of what was refused. What is refused again is dead. */
   async #sendFallbacks(
     batch: Batch,
-    first: BulkBody,
-    refused: Refused,
+    { bulk: first, refused, expiries }: { readonly bulk: BulkBody; readonly refused: Refused; readonly expiries: Expiries },
     outcomes: (Outcome | undefined)[],
     signal: AbortSignal,
   ): Promise<void> {
@@ -166,7 +180,7 @@ export class IndexSink implements Sink {
         outcomes[record] = dead(unbuildable(fault), refusal);
       }
     }
-    const again = await this.#send(bulk, outcomes, signal);
+    const again = await this.#send(bulk, expiries, outcomes, signal);
     for (const [record, detail] of again) outcomes[record] = { kind: 'dead', reason: 'refused', cause: detail };
     for (const [record, detail] of refused) if (outcomes[record] === STORED) this.#ports.onFallback?.(detail);
   }

@@ -13,6 +13,7 @@ import {
   placed,
   positionsLog,
   type RuntimeEvent,
+  readRetentions,
   registerMetrics,
   runtimeHealth,
   runtimeLog,
@@ -28,6 +29,7 @@ import { connectDeadLetters, deadLetterTopic } from './dead-letters.ts';
 import { IncarnationGate } from './incarnation-gate.ts';
 import { IndexSink } from './index-sink.ts';
 import { watchIndices } from './index-watch.ts';
+import { LazyLakeHistory } from './lake-history.ts';
 import { INDEXER_METRICS } from './metric-table.ts';
 import { loadParser } from './parser.ts';
 import { ReplayConsumer, replayTopic } from './replay-consumer.ts';
@@ -82,6 +84,12 @@ await runService({
     const check = () => checkTopics(kafka, used, config.service.contract, (sentence) => log.warn(sentence));
     await untilReached(service, servers.kafka, check, (fault) => fault instanceof ContractError);
 
+    const retentionMs = await untilReached(service, servers.kafka, () => readRetentions(kafka, topics));
+    const lake = await start(
+      'lake',
+      async () => new LazyLakeHistory(config.s3),
+      (opened, limitMs) => opened.close(limitMs),
+    );
     const deadLetters = await start(
       'dead letters',
       () =>
@@ -138,12 +146,13 @@ await runService({
           topics,
           sink: sinkOf(broker, config.bulksAtOnce),
           start: GROUP.start,
-          gaps: { kind: gapPolicies[GROUP.gapPolicy].now },
+          gaps: { kind: gapPolicies[GROUP.gapPolicy].now, retentionMs },
         },
         {
           broker,
           clock: systemClock,
           deadLetters: deadLetters.port,
+          history: lake,
           positions: positionsLog(kafka, { group: GROUP.name, topic: POSITIONS_TOPIC, publisher: positions }),
           observe: live.observe,
         },
@@ -158,8 +167,9 @@ await runService({
         await running.stop(limitMs);
       },
     );
+    const history = `the lake (s3://${config.s3.bucket})`;
     figures.watch(GROUP.name, runtime, live.pace);
-    health.set('consumer', () => runtimeHealth(runtime, { kafka: placed(servers.kafka), sink: placed(servers.opensearch) }));
+    health.set('consumer', () => runtimeHealth(runtime, { kafka: placed(servers.kafka), sink: placed(servers.opensearch), history }));
     health.set('pace', () => live.pace.health());
     runtime.finished.catch((fault: unknown) => fail(fault instanceof Error ? fault : new Error(String(fault))));
 

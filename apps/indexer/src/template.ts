@@ -40,12 +40,23 @@ export const keepingSettings = {
   'index.mapping.ignore_malformed': 'false',
 } as const;
 
+/** What stands in an index's `_meta`. */
+export interface IndexMeta {
+  readonly event_version?: unknown;
+  /** Of an index that a replay had made, or made use of, beyond retention: it is kept until then (RFC 3339). */
+  readonly expires_at?: unknown;
+}
+
 /** How a daily index is made. `dynamic: false`: a new field never changes the mapping, and so never breaks it. */
-export function indexDefinition(settings: IndexSettings, moreAliases: Readonly<Record<string, object>> = {}): object {
+export function indexDefinition(
+  settings: IndexSettings,
+  moreAliases: Readonly<Record<string, object>> = {},
+  moreMeta: IndexMeta = {},
+): object {
   return {
     aliases: { [settings.name]: {}, ...moreAliases },
     settings: { 'index.number_of_shards': settings.shards, 'index.number_of_replicas': settings.replicas, ...keepingSettings },
-    mappings: { _meta: { event_version: SERVICE_EVENT_VERSION }, dynamic: false, properties: fieldMappings },
+    mappings: { _meta: { event_version: SERVICE_EVENT_VERSION, ...moreMeta }, dynamic: false, properties: fieldMappings },
   };
 }
 

@@ -1,4 +1,4 @@
-import { streams } from '@tailrace/events';
+import { POSITIONS_TOPIC, streams } from '@tailrace/events';
 import { STREAM } from '@tailrace/lake';
 import { endWithParent } from '@tailrace/service';
 import { ownEnvironment } from './config.ts';
@@ -6,10 +6,21 @@ import { replayCommand } from './replay-command.ts';
 
 endWithParent();
 // Started as a child process by `tailrace replay …`.
+const interrupted = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, () => {
+    // The second time nothing is waited for.
+    if (interrupted.signal.aborted) process.exit(130);
+    interrupted.abort();
+  });
+
 process.exitCode = await replayCommand(process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
   note: (text) => process.stderr.write(text),
+  terminal: process.stderr.isTTY ? process.stderr : undefined,
   nowMs: Date.now,
   environment: ownEnvironment,
   topics: streams[STREAM] ?? [],
+  positionsTopic: POSITIONS_TOPIC,
+  signal: interrupted.signal,
 });

@@ -1,6 +1,8 @@
 import { type GroupDeclaration, groups } from '@tailrace/events';
-import { CLOCK_SLACK_MS, type Missing } from '@tailrace/lake';
+import { CLOCK_SLACK_MS, LIVE_TAIL_MS, type Missing } from '@tailrace/lake';
+import { configReference } from '@tailrace/service';
 import type { Command } from 'commander';
+import { replayerVariables } from './config.ts';
 import { WORDS } from './offsets.ts';
 import { buildProgram } from './replay-command.ts';
 import { span } from './times.ts';
@@ -24,15 +26,23 @@ function usage(command: Command): string {
 
 /** The page in docs/reference. */
 export function replayPage(): string {
-  const none = { out: () => {}, note: () => {}, nowMs: () => 0, environment: {}, topics: [] };
+  const none = {
+    out: () => {},
+    note: () => {},
+    nowMs: () => 0,
+    environment: {},
+    topics: [],
+    positionsTopic: '',
+    signal: new AbortController().signal,
+  };
   const replay = buildProgram(none, () => {}).commands[0];
   if (replay === undefined) throw new Error('the program has no command');
   const usages = replay.commands.map((command) => `### replay ${command.name()}\n\n${usage(command)}`);
   const kinds = Object.entries(WORDS).map(([kind, words]) => `| ${words} | ${MEANINGS[kind as Missing['kind']]} |`);
   return `${GENERATED}
-# Replay: how far back, and what would be read
+# Replay: a window of time, brought back into one consumer
 
-These commands only look: they join no group, commit nothing, and send no record. \`plan\` writes one small object into the lake's bucket.
+\`window\`, \`plan\`, \`show\` and \`run --dry-run\` only look: they join no group, commit nothing, and send no record. \`plan\` writes one small object into the lake's bucket. \`run\` sends records onto the side channel of the one consumer that is named, a topic of its own (\`<topic>.<consumer>.replay\`): no other group, and nothing of the live topic, is touched.
 
 ## How long is replay true for?
 
@@ -67,7 +77,38 @@ The metric knows the first object of each chain, the first record of each log, a
 
 Counts: \`offsets\` are exact. \`records\` is how many there are at most: exact for what is archived; behind it, offsets that never held a readable record count too. The size is that of the objects that would be opened; of what is in Kafka only, no size is known.
 
-Exit codes: 0 good; 1 a hole, nothing to read, or a server that does not answer; 2 wrong use.
+More that a plan freezes: \`--where\` (a field of the event, or \`attributes.NAME\`, held against a value; of several all must hold), and \`--keep\`. The indexer skips what arrived longer ago than \`INDEX_RETENTION_DAYS\`, so a window that reaches further back is refused unless \`--keep DAYS\` says for how many days it is to keep those days' indices. An event that names no time of its own is chosen by its arrival also with \`--by event\`.
+
+## A run
+
+\`replay run\` sends a plan and waits until the consumer has applied all of it.
+
+- **Sources.** The lake for what is archived and older than ${span(LIVE_TAIL_MS)}; Kafka, which holds that in memory, for the rest. It is decided while reading: what Kafka deletes meanwhile comes from the lake, and after every chunk from Kafka the lake is asked again. What the lake has a hole for, or has declared lost, comes from Kafka where that still has it. Each offset is read once. Voids and declared losses are passed and counted; at offsets that nobody has and nobody has declared the run stops with exit code 1 and names them; what Kafka has deleted and the archiver is about to put is waited for. \`--source\` reads from one of them alone.
+- **Bounds.** \`--rate\` bounds the bytes a second. While \`--max-unread\` records wait on the side channel nothing more is sent; a consumer that is away is waited for. While a live group is late and falls back further, the replay pauses. It says why it waits.
+- **Order.** In the order of offsets in each partition. No order is promised between replayed and live records of a key: a replay repairs what is stored under the record's own id.
+- **Interrupted**, also by kill -9: \`run\` with the same number goes on where it stopped. What stands on the side channel tells how far it got, so nothing is left out, and what may be sent twice is counted once.
+- **One at a time.** A run into a consumer waits, and says for which, while an earlier one is neither over nor cancelled.
+- \`--detach\` ends when all is sent. \`cancel\` stops the sending; what stands on the side channel is still applied. A plan is run once: to send a window again, make a new plan.
+
+## A receipt
+
+Two parts: what was *sent*, and what became of it. Per partition: records, bytes, where they were read, what was passed; stored, skipped (by reason), dead, tried again. Each has a checksum: the sum modulo 2^64 of the first 8 bytes of SHA-256 over each record's offset (8 bytes), then length (4 bytes, -1 for null) and bytes of key and of value. The two are over the same records, so they are equal when exactly what was sent was applied. Records are counted once, by their origin's offset, however often they came.
+
+It is an object beside the run, put once everything was applied: by \`run\`, or by the first \`receipt\` or \`ls\` after that. Exit code 1 when it is not complete, when the two parts differ, when a record became a dead letter, and when the run was cancelled.
+
+| object under \`<prefix>/_replay/\` | what it is |
+| --- | --- |
+| \`plans/<plan>.json\` | a plan |
+| \`<consumer>/<run>.json\` | that a plan is to be sent |
+| \`<consumer>/<run>.cancelled.json\` | that it is to be sent no further |
+| \`<consumer>/<run>.sent.json\` | what was sent, when that was over |
+| \`<consumer>/<run>.receipt.json\` | the receipt |
+
+## Settings
+
+${configReference(replayerVariables)}
+
+Exit codes: 0 good; 1 a hole, nothing to read, a receipt that is not good, or a server that does not answer; 2 wrong use; 130 interrupted.
 
 ## Commands
 

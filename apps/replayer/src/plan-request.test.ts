@@ -7,7 +7,7 @@ const good: PlanFlags = { from: '2026-03-03T14:00:00+01:00', to: '2026-03-03T13:
 
 function refusal(flags: Partial<PlanFlags>): string {
   try {
-    planRequest({ ...good, ...flags }, NOW);
+    planRequest({ ...good, ...flags }, NOW, 14);
   } catch (fault) {
     if (fault instanceof ConfigError) return fault.lines.join('\n');
     throw fault;
@@ -16,14 +16,14 @@ function refusal(flags: Partial<PlanFlags>): string {
 }
 
 it('a window is taken with any zone, by the broker’s time', () => {
-  expect(planRequest(good, NOW)).toEqual({
+  expect(planRequest(good, NOW, 14)).toEqual({
     into: 'indexer',
     window: { fromMs: Date.UTC(2026, 2, 3, 13), toMs: Date.UTC(2026, 2, 3, 13, 40), by: 'broker', skewMs: 0 },
   });
 });
 
 it('an end between two milliseconds leaves nothing of the first one out, and takes nothing of the second one in', () => {
-  const { window } = planRequest({ ...good, from: '2026-03-03T13:00:00.0001Z', to: '2026-03-03T13:00:00.001000001Z' }, NOW);
+  const { window } = planRequest({ ...good, from: '2026-03-03T13:00:00.0001Z', to: '2026-03-03T13:00:00.001000001Z' }, NOW, 14);
   expect([window.fromMs, window.toMs].map((ms) => ms - Date.UTC(2026, 2, 3, 13))).toEqual([1, 2]);
 });
 
@@ -34,7 +34,16 @@ it.each([
   ['2h', 7_200_000],
   ['30d', 2_592_000_000],
 ])('--by event with --skew %s', (skew, skewMs) => {
-  expect(planRequest({ ...good, by: 'event', ...(skew === undefined ? {} : { skew }) }, NOW).window).toMatchObject({ by: 'event', skewMs });
+  expect(planRequest({ ...good, by: 'event', ...(skew === undefined ? {} : { skew }) }, NOW, 60).window).toMatchObject({
+    by: 'event',
+    skewMs,
+  });
+});
+
+it('what the indexer would skip for its age is taken with --keep, which is frozen with the conditions', () => {
+  const flags = { ...good, from: '2025-01-01T00:00:00Z', keep: 30, where: ['service = checkout', 'status_code >= 500'] };
+  expect(planRequest(flags, NOW, 14)).toMatchObject({ keepDays: 30, where: ['service = checkout', 'status_code >= 500'] });
+  expect(planRequest({ ...good, from: '2026-02-17T00:00:00Z' }, NOW, 14)).not.toHaveProperty('keepDays');
 });
 
 describe('wrong use is one sentence', () => {
@@ -53,6 +62,12 @@ describe('wrong use is one sentence', () => {
     [{ skew: '1h' }, /^--skew 1h is for windows by the event's own time: name --by event/],
     [{ by: 'event', skew: '1 hour' }, /^--skew 1 hour is no length of time up to 30d/],
     [{ by: 'event', skew: '31d' }, /^--skew 31d is no length of time up to 30d/],
+    [{ where: ['service = "a"', 'colour = red'] }, /^--where colour = red: /],
+    [
+      { from: '2026-02-16T23:59:59Z' },
+      /^The window reaches back to records of 2026-02-16T23:59:59\.000Z .* skips what arrived before 2026-02-17T00:00:00\.000Z .*--keep DAYS/,
+    ],
+    [{ from: '2026-02-17T00:30:00Z', by: 'event' }, /^The window reaches back to records of 2026-02-16T23:30:00\.000Z .*--keep DAYS/],
   ])('%j', (flags, sentence) => {
     expect(refusal(flags)).toMatch(sentence);
     expect(refusal(flags)).not.toContain('\n');

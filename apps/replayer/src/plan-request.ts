@@ -1,8 +1,9 @@
 import { type GroupDeclaration, groups, parseInstant } from '@tailrace/events';
 import { TAILRACE } from '@tailrace/kafka-kit';
-import type { PlanWindow } from '@tailrace/lake';
+import { type PlanWindow, spanOf } from '@tailrace/lake';
 import { ConfigError } from '@tailrace/service';
 import { bothTimes } from './times.ts';
+import { parseConditions } from './wanted.ts';
 
 /** What `plan` is asked for, as it was typed. */
 export interface PlanFlags {
@@ -11,22 +12,27 @@ export interface PlanFlags {
   readonly into: string;
   readonly by: PlanWindow['by'];
   readonly skew?: string;
+  readonly where?: readonly string[];
+  readonly keep?: number;
 }
 
 export interface PlanRequest {
   readonly into: string;
   readonly window: PlanWindow;
+  readonly where?: readonly string[];
+  readonly keepDays?: number;
 }
 
 /** A time before it was meant as something else: a number of seconds read as milliseconds. */
 const OLDEST_MS = Date.UTC(2001, 0, 1);
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const MAX_SKEW_MS = 30 * 24 * HOUR_MS;
 const UNIT_MS = { s: 1000, m: 60_000, h: HOUR_MS, d: 24 * HOUR_MS } as const;
 const DURATION = /^(\d{1,9})([smhd])$/;
 
-/** Checks everything that can be said without a server. Throws ConfigError: one sentence. */
-export function planRequest(flags: PlanFlags, nowMs: number): PlanRequest {
+/** Checks everything that can be said without a server. `retentionDays`: how far back the indexer takes records. Throws ConfigError: one sentence. */
+export function planRequest(flags: PlanFlags, nowMs: number, retentionDays: number): PlanRequest {
   const into = consumerNamed(flags.into);
   const fromMs = timeOf('--from', flags.from);
   const toMs = timeOf('--to', flags.to);
@@ -34,7 +40,21 @@ export function planRequest(flags: PlanFlags, nowMs: number): PlanRequest {
     throw new ConfigError([`--from must be earlier than --to: ${bothTimes(fromMs)} is not earlier than ${bothTimes(toMs)}.`]);
   if (toMs > nowMs)
     throw new ConfigError([`--to ${flags.to} lies in the future: it is ${bothTimes(nowMs)} now, and a plan is of what has arrived.`]);
-  return { into, window: { fromMs, toMs, by: flags.by, skewMs: skewOf(flags) } };
+  const window: PlanWindow = { fromMs, toMs, by: flags.by, skewMs: skewOf(flags) };
+  const { where, keep: keepDays } = flags;
+  parseConditions(where ?? []);
+  if (keepDays === undefined) refuseSkipped(window, nowMs, retentionDays);
+  return { into, window, ...(where === undefined ? {} : { where }), ...(keepDays === undefined ? {} : { keepDays }) };
+}
+
+/** The indexer skips a record whose day of arrival lies further back than it keeps indices. */
+function refuseSkipped(window: PlanWindow, nowMs: number, retentionDays: number): void {
+  const firstKeptMs = Math.floor(nowMs / DAY_MS - retentionDays) * DAY_MS;
+  const { fromMs } = spanOf(window);
+  if (fromMs >= firstKeptMs) return;
+  throw new ConfigError([
+    `The window reaches back to records of ${bothTimes(fromMs)}, and the indexer skips what arrived before ${bothTimes(firstKeptMs)} (INDEX_RETENTION_DAYS is ${retentionDays}): give --keep DAYS, for how many days it is to keep them, or a later --from.`,
+  ]);
 }
 
 /** The first whole millisecond at or behind an instant: records have no finer times. */

@@ -1,45 +1,17 @@
-import { randomUUID } from 'node:crypto';
 import { TAILRACE } from '@tailrace/kafka-kit';
-import {
-  type KafkaExtents,
-  Ledger,
-  lakeLayout,
-  type PartitionSources,
-  type PlannedPartition,
-  planReplay,
-  type ReplayPlan,
-  ReplayPlans,
-  replayWindow,
-  S3Store,
-  STREAM,
-  whereNow,
-  withKafka,
-} from '@tailrace/lake';
-import { ConfigError, type Environment } from '@tailrace/service';
+import { ConfigError } from '@tailrace/service';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { type ReplayerConfig, readReplayerConfig } from './config.ts';
-import { lookAtSources, lookAtWindow } from './look.ts';
-import { type HeldNow, planLines } from './plan-lines.ts';
-import { type PlanFlags, planRequest } from './plan-request.ts';
-import { planRefusal } from './refusals.ts';
-import { bothTimes } from './times.ts';
-import { windowLines } from './window-lines.ts';
+import { cancelCommand } from './cancel-command.ts';
+import { listCommand } from './ls-command.ts';
+import { type PlanCommandFlags, planCommand } from './plan-command.ts';
+import { EXIT, type JsonFlag, type Ports } from './ports.ts';
+import { receiptCommand } from './receipt-command.ts';
+import { type RunFlags, runCommand } from './run-command.ts';
+import { showCommand } from './show-command.ts';
+import { parseBytes } from './size.ts';
+import { windowCommand } from './window-command.ts';
 
-/** 0 good, 1 a finding or failed work, 2 wrong use. */
-export const EXIT = { good: 0, finding: 1, failed: 1, wrongUse: 2 } as const;
-
-/** Where a command writes (`out` its result, `note` what happens meanwhile), and what it works on. */
-export interface Ports {
-  out(text: string): void;
-  note(text: string): void;
-  nowMs(): number;
-  readonly environment: Environment;
-  /** The topics of the stream. */
-  readonly topics: readonly string[];
-}
-
-/** Under which Kafka knows this command. No group is joined, and nothing is committed. */
-const CLIENT = 'tailrace-replay';
+const MAX_UNREAD = 100_000;
 
 /** Runs one `replay …` command line (without node and script). Resolves with the exit code; errors are one sentence. */
 export async function replayCommand(argv: readonly string[], ports: Ports): Promise<number> {
@@ -52,19 +24,23 @@ export async function replayCommand(argv: readonly string[], ports: Ports): Prom
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.good : EXIT.wrongUse;
+    if (ports.signal.aborted) return EXIT.interrupted;
     ports.note(`${error instanceof ConfigError ? error.lines.join('\n') : error instanceof Error ? error.message : String(error)}\n`);
     return error instanceof ConfigError ? EXIT.wrongUse : EXIT.failed;
   }
-}
-
-interface JsonFlag {
-  readonly json?: boolean;
 }
 
 function planNumber(text: string): number {
   if (!/^[1-9]\d{0,9}$/.test(text)) throw new InvalidArgumentError(`Give the number of a plan, like 7: ${TAILRACE} replay ls shows them.`);
   return Number(text);
 }
+
+function countOf(text: string): number {
+  if (!/^[1-9]\d{0,9}$/.test(text)) throw new InvalidArgumentError('Give a whole number from 1 on.');
+  return Number(text);
+}
+
+const collected = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
 
 /** The commands themselves: for the page that is made from them too. */
 export function buildProgram(ports: Ports, done: (code: number) => void): Command {
@@ -73,13 +49,13 @@ export function buildProgram(ports: Ports, done: (code: number) => void): Comman
     .exitOverride()
     .configureOutput({ writeOut: (text) => ports.out(text), writeErr: (text) => ports.note(text) })
     .showHelpAfterError(`(${TAILRACE} replay --help lists the commands)`);
-  const replay = program.command('replay').description('See how far back a replay reaches, and plan one.');
+  const replay = program.command('replay').description('Bring a window of time back into one consumer.');
   replay.action(() => replay.help({ error: true }));
   replay
     .command('window')
     .description('show for each partition from when on it can be replayed, from Kafka and from the lake; exit code 1 when there is a hole')
     .addOption(json())
-    .action(async (flags: JsonFlag) => done(await window(flags, ports)));
+    .action(async (flags: JsonFlag) => done(await windowCommand(flags, ports)));
   replay
     .command('plan')
     .description(
@@ -94,128 +70,52 @@ export function buildProgram(ports: Ports, done: (code: number) => void): Comman
         .default('broker'),
     )
     .option('--skew <length>', 'with --by event: how far an event may be off its arrival, like 15m or 2h (default: 1h)')
+    .option(
+      '--where <condition>',
+      'only events for which this holds, like "service = checkout"; given several times, all must hold',
+      collected,
+    )
+    .option('--keep <days>', 'let the indexer keep, for so many days, also what is older than it else takes', countOf)
     .option('--dry-run', 'show the plan, and store nothing')
     .addOption(json())
-    .action(async (flags: PlanFlags & JsonFlag & { readonly dryRun?: boolean }) => done(await plan(flags, ports)));
+    .action(async (flags: PlanCommandFlags) => done(await planCommand(flags, ports)));
   replay
-    .command('show')
-    .description('show a plan, and what holds its offsets now')
+    .command('run')
+    .description(
+      'send a plan onto the side channel of its consumer, or go on with one that was begun, and wait until all of it is applied; exit code 1 when that is not exactly what was sent, or a record became a dead letter',
+    )
+    .argument('<number>', 'the number of the plan', planNumber)
+    .option('--rate <bytes>', 'send at most so much a second, like 5MiB (default: no bound)', parseBytes)
+    .option('--max-unread <records>', 'wait while so many records of the side channel are unread', countOf, MAX_UNREAD)
+    .addOption(new Option('--source <source>', 'read from there alone (default: chosen while reading)').choices(['kafka', 'lake']))
+    .option('--detach', 'end when all is sent')
+    .option('--dry-run', 'read everything, show what would be sent, and send nothing')
+    .addOption(json())
+    .action(async (id: number, flags: RunFlags) => done(await runCommand(id, flags, ports)));
+  replay
+    .command('receipt')
+    .description(
+      'show what a run sent and what became of it; exit code 1 when it is not complete, differs, or a record became a dead letter',
+    )
     .argument('<number>', 'the number of the plan', planNumber)
     .addOption(json())
-    .action(async (id: number, flags: JsonFlag) => done(await show(id, flags, ports)));
+    .action(async (id: number, flags: JsonFlag) => done(await receiptCommand(id, flags, ports)));
+  replay
+    .command('cancel')
+    .description('stop the sending of a plan; what stands on the side channel is still applied')
+    .argument('<number>', 'the number of the plan', planNumber)
+    .addOption(json())
+    .action(async (id: number, flags: JsonFlag) => done(await cancelCommand(id, flags, ports)));
+  replay
+    .command('show')
+    .description('show a plan, what holds its offsets now, and what became of it')
+    .argument('<number>', 'the number of the plan', planNumber)
+    .addOption(json())
+    .action(async (id: number, flags: JsonFlag) => done(await showCommand(id, flags, ports)));
   replay
     .command('ls')
-    .description('list the plans')
+    .description('list the plans, and what became of them')
     .addOption(json())
-    .action(async (flags: JsonFlag) => done(await list(flags, ports)));
+    .action(async (flags: JsonFlag) => done(await listCommand(flags, ports)));
   return program;
-}
-
-interface Servers {
-  readonly ledger: Ledger;
-  readonly plans: ReplayPlans;
-  readonly kafka: KafkaExtents;
-}
-
-async function window({ json }: JsonFlag, ports: Ports): Promise<number> {
-  return await withServers(readReplayerConfig(ports.environment), async ({ ledger, kafka }) => {
-    const found = replayWindow(await lookAtSources(ledger, kafka, ports.topics));
-    const holes = found.partitions.reduce((sum, each) => sum + each.holes.length, 0);
-    const nowMs = ports.nowMs();
-    const value = { ...found, holes, trueForMs: found.sinceMs === null ? null : nowMs - found.sinceMs };
-    ports.out(json === true ? `${JSON.stringify(value)}\n` : `${windowLines(found, nowMs).join('\n')}\n`);
-    return holes > 0 ? EXIT.finding : EXIT.good;
-  });
-}
-
-async function plan(flags: PlanFlags & JsonFlag & { readonly dryRun?: boolean }, ports: Ports): Promise<number> {
-  const config = readReplayerConfig(ports.environment);
-  const request = planRequest(flags, ports.nowMs());
-  return await withServers(config, async ({ ledger, plans, kafka }) => {
-    const sources = await lookAtWindow(ledger, kafka, ports.topics, request.window);
-    const planning = planReplay(request.window, sources);
-    if (planning.kind !== 'planned') throw new ConfigError([planRefusal(planning, request.window)]);
-    const made: ReplayPlan = {
-      attempt: randomUUID(),
-      madeAtMs: ports.nowMs(),
-      stream: STREAM,
-      ...request,
-      partitions: planning.partitions,
-    };
-    const isEmpty = made.partitions.every(({ ranges }) => ranges.length === 0);
-    const id = flags.dryRun === true || isEmpty ? null : await plans.put(made);
-    const last = isEmpty
-      ? 'Nothing was stored: no record of the window is left to be read.'
-      : id === null
-        ? 'Nothing was stored, as asked for by --dry-run.'
-        : `Stored as plan ${id}: ${TAILRACE} replay show ${id} shows it again.`;
-    tell(ports, flags, { id, ...made }, sources, [last]);
-    const holes = made.partitions.some(({ missing }) => missing.some(({ kind }) => kind === 'hole'));
-    return isEmpty || holes ? EXIT.finding : EXIT.good;
-  });
-}
-
-async function show(id: number, flags: JsonFlag, ports: Ports): Promise<number> {
-  return await withServers(readReplayerConfig(ports.environment), async ({ ledger, plans, kafka }) => {
-    const found = await plans.get(id);
-    if (found === undefined) throw new ConfigError([`There is no plan ${id}: ${TAILRACE} replay ls shows those that there are.`]);
-    const sources = await lookAtSources(ledger, kafka, ports.topics);
-    tell(ports, flags, found, sources, [`Plan ${id}, made ${bothTimes(found.madeAtMs)}.`]);
-    return EXIT.good;
-  });
-}
-
-/** Prints a plan with what holds it now. */
-function tell(
-  ports: Ports,
-  { json }: JsonFlag,
-  shown: ReplayPlan & { readonly id: number | null },
-  sources: readonly PartitionSources[],
-  last: readonly string[],
-): void {
-  const now = (planned: PlannedPartition): HeldNow => {
-    const of = sources.find(
-      ({ topic, incarnation, partition }) =>
-        topic === planned.topic && incarnation === planned.incarnation && partition === planned.partition,
-    );
-    return of === undefined ? { lake: [], kafka: [] } : whereNow(of, planned.ranges);
-  };
-  const value = { ...shown, partitions: shown.partitions.map((each) => ({ ...each, now: now(each) })) };
-  ports.out(json === true ? `${JSON.stringify(value)}\n` : `${[...planLines(shown, now), ...last].join('\n')}\n`);
-}
-
-async function list({ json }: JsonFlag, ports: Ports): Promise<number> {
-  const config = readReplayerConfig(ports.environment);
-  return await withStore(config, async ({ plans }) => {
-    const shown: object[] = [];
-    let count = 0;
-    for await (const { id, madeAtMs, into, window: of, partitions } of plans.list()) {
-      count++;
-      const offsets = partitions.flatMap(({ ranges }) => ranges).reduce((sum, { first, next }) => sum + next - first, 0);
-      if (json === true) shown.push({ id, madeAtMs, into, window: of, partitions: partitions.length, offsets });
-      else
-        ports.out(
-          `Plan ${id}, made ${bothTimes(madeAtMs)}: from ${bothTimes(of.fromMs)} up to ${bothTimes(of.toMs)}, into ${into}, ${offsets} offsets.\n`,
-        );
-    }
-    if (json === true) ports.out(`${JSON.stringify({ plans: shown })}\n`);
-    else if (count === 0) ports.out(`There is no plan yet: ${TAILRACE} replay plan --help says how to make one.\n`);
-    return EXIT.good;
-  });
-}
-
-async function withServers<T>(config: ReplayerConfig, work: (servers: Servers) => Promise<T>): Promise<T> {
-  const settings = { ...config.kafka, clientId: CLIENT };
-  return await withStore(config, ({ ledger, plans }) =>
-    withKafka(settings, CLIENT, 'see whether it runs, and try again', (kafka) => work({ ledger, plans, kafka })),
-  );
-}
-
-async function withStore<T>({ s3 }: ReplayerConfig, work: (servers: Omit<Servers, 'kafka'>) => Promise<T>): Promise<T> {
-  const store = new S3Store(s3);
-  try {
-    return await work({ ledger: new Ledger(store, lakeLayout(s3)), plans: new ReplayPlans(store, s3.prefix) });
-  } finally {
-    store.close();
-  }
 }

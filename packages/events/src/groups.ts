@@ -2,11 +2,11 @@
 export type GapPolicy = 'restore' | 'fresh-first' | 'record-and-go-on' | 'halt' | 'skip';
 
 /** What a consumer does about a gap in this release. */
-export type GapPolicyNow = Extract<GapPolicy, 'halt' | 'skip' | 'record-and-go-on'>;
+export type GapPolicyNow = Exclude<GapPolicy, 'fresh-first'>;
 
 /** Each policy: what it is, and what stands for it until it is built. */
 export const gapPolicies: Readonly<Record<GapPolicy, { readonly now: GapPolicyNow; readonly about: string }>> = {
-  restore: { now: 'halt', about: 'Reads what is missing from the lake, in order, and goes on from Kafka.' },
+  restore: { now: 'restore', about: 'Reads what is missing from the lake, in order, and goes on from Kafka.' },
   'fresh-first': { now: 'halt', about: 'Goes on near the end of the log, and says what it did not see.' },
   'record-and-go-on': {
     now: 'record-and-go-on',

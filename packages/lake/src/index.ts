@@ -1,3 +1,4 @@
+export { archivedAt } from './archived-at.ts';
 export { type AuditReport, auditLake, type Finding, type LakeAuditOptions, type PartitionReport } from './audit.ts';
 export { type DamagedEntry, type ListedEntry, listChain } from './chain-listing.ts';
 export { chainParts, indexObjects, type ObjectIndex } from './chain-parts.ts';
@@ -24,6 +25,15 @@ export { decodeObject } from './decode-object.ts';
 export { Database } from './duckdb.ts';
 export { FileDamage } from './file-damage.ts';
 export { readFooter } from './footer.ts';
+export {
+  type Extent,
+  JoinedReader,
+  type JoinedSources,
+  LIVE_TAIL_MS,
+  type ReplayLog,
+  type ReplayPart,
+  type ReplaySource,
+} from './joined-reader.ts';
 export { type KafkaExtents, withKafka } from './kafka-extents.ts';
 export { LakeHistory, type LakeHistoryPorts } from './lake-history.ts';
 export { lakeLayout, STREAM } from './lake-layout.ts';
@@ -40,6 +50,7 @@ export { LakeQuery, type QueryResult } from './query.ts';
 export { QueryFault } from './query-fault.ts';
 export { behindHoles, offsetsIn, within } from './ranges.ts';
 export { type ChainId, chainText, type LakeRecord, type OffsetRange } from './records.ts';
+export { KafkaReplayLog } from './replay-log.ts';
 export {
   CLOCK_SLACK_MS,
   type IndexAnswers,
@@ -52,6 +63,19 @@ export {
   type TimeSpan,
 } from './replay-plan.ts';
 export { type ReplayPlan, ReplayPlans, type StoredPlan } from './replay-plans.ts';
+export {
+  type ChannelPositions,
+  disagreeing,
+  isGood,
+  makeReceipt,
+  notApplied,
+  type Receipt,
+  type ReceiptPartition,
+  type SentPartition,
+  type SentReport,
+  sideKey,
+} from './replay-receipt.ts';
+export { type Cancellation, type ReplayOrder, type ReplayRun, ReplayRuns } from './replay-runs.ts';
 export { type ChainPart, chainEnd, type Mark, type Missing, type PartitionSources, whereNow } from './replay-sources.ts';
 export { type PartitionWindow, type ReplayWindow, replayWindow } from './replay-window.ts';
 export { RowFile } from './row-file.ts';

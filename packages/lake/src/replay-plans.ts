@@ -16,6 +16,10 @@ export interface ReplayPlan {
   /** The group that gets the records. */
   readonly into: string;
   readonly window: PlanWindow;
+  /** Further conditions on a record, as they were typed; all must hold. */
+  readonly where?: readonly string[];
+  /** The consumer is to keep what it makes of them for so many days, also where it would skip them for their age. */
+  readonly keepDays?: number;
   /** Those that hold something of the window, or have lost it. */
   readonly partitions: readonly PlannedPartition[];
 }
@@ -121,10 +125,13 @@ function parsePlan(key: string, body: Buffer): ReplayPlan {
     throw new FileDamage(key, `it is not JSON (${error instanceof Error ? error.message : String(error)})`);
   }
   if (!isFields(parsed) || parsed.format !== FORMAT) throw new FileDamage(key, `it is no ${FORMAT}`);
-  const { attempt, madeAtMs, stream, into, window, partitions } = parsed;
+  const { attempt, madeAtMs, stream, into, window, where, keepDays, partitions } = parsed;
   if (!isText(attempt) || !isWhole(madeAtMs) || !isText(stream) || !isText(into))
     throw new FileDamage(key, 'it does not say who made it, or for whom');
   if (!isWindow(window)) throw new FileDamage(key, 'its window makes no sense');
+  if (where !== undefined && !(Array.isArray(where) && where.every(isText))) throw new FileDamage(key, 'its conditions make no sense');
+  if (keepDays !== undefined && !(isWhole(keepDays) && keepDays > 0)) throw new FileDamage(key, 'its days to keep make no sense');
   if (!Array.isArray(partitions) || !partitions.every(isPartition)) throw new FileDamage(key, 'its partitions make no sense');
-  return { attempt, madeAtMs, stream, into, window, partitions };
+  const more = { ...(where === undefined ? {} : { where }), ...(keepDays === undefined ? {} : { keepDays }) };
+  return { attempt, madeAtMs, stream, into, window, ...more, partitions };
 }

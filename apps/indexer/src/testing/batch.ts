@@ -6,6 +6,7 @@ export interface TestRecord {
   readonly timestampMs?: number;
   /** Where it was first, when the batch is of a side channel. */
   readonly origin?: Coordinates;
+  readonly notes?: Headers;
 }
 
 /** A batch of these records at the offsets from `firstOffset` on. */
@@ -35,7 +36,7 @@ export function batchOf(
     value,
     headers: (i) => at(i).headers ?? [],
     origin: (i) => at(i).origin ?? { ...source, offset: firstOffset + i, timestampMs: timestampMs(i) },
-    notes: () => [],
+    notes: (i) => at(i).notes ?? [],
     release: () => {},
   };
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sideTopicName } from '@tailrace/events';
 import { type ClusterAdmin, connectAdmin, TopicIdentity } from '@tailrace/kafka-kit';
 import { deleteRecordsBefore, produceForeign } from '@tailrace/kafka-kit/testing';
 import { buildObject, type ChainId, Database, dataEntry, Ledger, lakeLayout, RowFile, S3Store } from '@tailrace/lake';
@@ -32,6 +33,10 @@ export class ReplayBench {
   readonly #config = readReplayerConfig(this.#environment);
   readonly #database: Database;
   readonly #folder: string;
+  readonly sideTopic = sideTopicName(this.topic, 'indexer', 'replay');
+  readonly #made: string[] = [this.topic];
+  readonly positionsTopic = `${this.topic}-positions`;
+  interrupted = new AbortController();
   incarnation = '';
 
   private constructor(admin: ClusterAdmin, database: Database, folder: string) {
@@ -61,6 +66,17 @@ export class ReplayBench {
     const configs = { 'message.timestamp.type': 'CreateTime', 'retention.ms': '-1' };
     const spec = { name: this.topic, key: 'none', partitions: 3, replicationFactor: 1, configs } as const;
     await this.admin.apply([{ kind: 'create', topic: this.topic, spec }]);
+  }
+
+  /** The side channel of the indexer beside the topic, and where positions are kept. */
+  async makeSideTopics(): Promise<void> {
+    const make = async (name: string, partitions: number, configs: Readonly<Record<string, string>>): Promise<void> => {
+      const spec = { name, key: 'none', partitions, replicationFactor: 1, configs } as const;
+      await this.admin.apply([{ kind: 'create', topic: name, spec }]);
+      this.#made.push(name);
+    };
+    await make(this.sideTopic, 3, { 'message.timestamp.type': 'LogAppendTime', 'max.message.bytes': '2162688' });
+    await make(this.positionsTopic, 1, { 'cleanup.policy': 'compact' });
   }
 
   chain(partition: number): ChainId {
@@ -104,6 +120,8 @@ export class ReplayBench {
       nowMs: Date.now,
       environment: this.#environment,
       topics: [this.topic],
+      positionsTopic: this.positionsTopic,
+      signal: this.interrupted.signal,
     });
     return { code, out, told };
   }
@@ -114,7 +132,7 @@ export class ReplayBench {
   }
 
   async close(): Promise<void> {
-    await this.admin.deleteTopics([this.topic]);
+    await this.admin.deleteTopics(this.#made);
     await this.admin.close();
     this.#database.close();
     this.store.close();

@@ -57,7 +57,7 @@ function planRetention(spec: TopicSpec, source: ActualTopic | undefined): TopicC
 }
 
 /** Infinity for ever (-1); undefined where it is not known. */
-function retentionMs(configs: Readonly<Record<string, string | null>> | undefined): number | undefined {
+export function retentionMs(configs: Readonly<Record<string, string | null>> | undefined): number | undefined {
   const text = configs?.[RETENTION];
   if (text === undefined || text === null) return undefined;
   return Number(text) < 0 ? Number.POSITIVE_INFINITY : Number(text);

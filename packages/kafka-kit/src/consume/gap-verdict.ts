@@ -48,8 +48,10 @@ export class GapVerdict {
   }
 
   #sentence(lane: LaneState, gap: Gap): string {
-    const { group, sink } = this.#context.options;
-    return gapSentence(group, lane, gap, sink.assign === undefined ? 'group' : 'sink');
+    const { gate, options } = this.#context;
+    // A side channel's consumer keeps its position where a reset of the group writes it, too.
+    const keeper = options.sink.assign === undefined || gate !== undefined ? 'group' : 'sink';
+    return gapSentence(options.group, lane, gap, keeper);
   }
 }
 

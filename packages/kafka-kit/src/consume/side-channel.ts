@@ -63,8 +63,8 @@ export class SideChannel implements Sink, StoreKeeper {
       throw new Error(`${batch.source.topic}, partition ${batch.source.partition} was handed over before it was assigned`);
     counts.handOver(batch);
     const outcomes = await this.#sink.write(batch, signal);
-    // Of a lane that was given up nothing settles; what its owner counts is another's.
-    if (!signal.aborted && whatIsWrong(outcomes, batch.length) === undefined) counts.answered(batch, outcomes);
+    // The runtime takes no other answer, and hands the batch over again.
+    if (whatIsWrong(outcomes, batch.length) === undefined) counts.answered(batch, outcomes);
     return outcomes;
   }
 

@@ -39,15 +39,15 @@ export function chaosDeadLetters(store: ChaosStore, random: Random, clock: Clock
           const fate = healed() ? 1 : random.next();
           if (fate < 0.1) return { kind: 'refused', reason: 'too large' };
           if (fate < 0.3) return { kind: fate < 0.2 ? 'withdrawn' : 'unknown', reason: 'not now' };
-          keep(partition, String(headers?.find(([name]) => name === 'dlq.source.offset')?.[1]));
+          keep(partition, String(headers?.find(([name]) => name === 'dlq.via.offset')?.[1]));
           return { kind: 'acknowledged' };
         });
       },
     },
-    async unsendable({ origin }) {
+    async unsendable({ via }) {
       await clock.sleep(random.whole(0, 300));
       if (!healed() && random.chance(0.3)) throw new Error('the bucket is away');
-      keep(origin.partition, String(origin.offset));
+      keep(via.partition, String(via.offset));
     },
     budget: undefined,
   };

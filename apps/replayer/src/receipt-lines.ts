@@ -1,0 +1,46 @@
+import { chainText, isGood, type Receipt, type ReceiptPartition } from '@tailrace/lake';
+import { counted } from './offsets.ts';
+import { bothTimes, span } from './times.ts';
+
+/** A receipt as lines for people; the last one says what it comes to. */
+export function receiptLines(receipt: Receipt): string[] {
+  const { plan, into, window, startedAtMs, sentAtMs, madeAtMs, sent, applied } = receipt;
+  return [
+    `Receipt of plan ${plan} into ${into}: from ${bothTimes(window.fromMs)} up to ${bothTimes(window.toMs)}.`,
+    ...(receipt.where ?? []).map((text) => `  only where ${text}`),
+    ...(receipt.keepDays === undefined ? [] : [`  kept for ${counted(receipt.keepDays, 'day')}`]),
+    `Begun ${bothTimes(startedAtMs)}, sent after ${span(sentAtMs - startedAtMs)}, seen to be applied after ${span(madeAtMs - startedAtMs)}.`,
+    ...receipt.partitions.flatMap(partitionLines),
+    `Sent:    ${counted(sent.records, 'record')}, ${sent.bytes} bytes, checksum ${sent.checksum}`,
+    `Applied: ${appliedWords(applied)}, checksum ${applied.checksum}`,
+    verdict(receipt),
+  ];
+}
+
+function partitionLines(each: ReceiptPartition): string[] {
+  const from = each.fromLake + each.fromKafka === 0 ? '' : ` (${each.fromLake} from the lake, ${each.fromKafka} from Kafka)`;
+  const passed = [
+    ...(each.lost > 0 ? [`${counted(each.lost, 'offset')} declared lost`] : []),
+    ...(each.beforeArchive > 0 ? [`${counted(each.beforeArchive, 'offset')} from before the archive`] : []),
+    ...(each.voids > 0 ? [`${counted(each.voids, 'offset')} that never held a record`] : []),
+  ];
+  return [
+    `${chainText(each)}: sent ${counted(each.records, 'record')}${from}; applied ${appliedWords(each.applied)}${each.agrees ? '' : '; THEY DIFFER'}`,
+    ...(passed.length === 0 ? [] : [`  passed over ${passed.join(', ')}`]),
+  ];
+}
+
+function appliedWords({ stored, skipped, dead, retried }: Receipt['applied']): string {
+  const skips = Object.entries(skipped).map(([reason, count]) => `${count} skipped (${reason})`);
+  return [`${stored} stored`, ...skips, ...(dead > 0 ? [`${dead} DEAD`] : []), ...(retried > 0 ? [`${retried} tried again`] : [])].join(
+    ', ',
+  );
+}
+
+function verdict(receipt: Receipt): string {
+  if (!receipt.agrees) return 'What was applied is NOT what was sent: counts or checksums differ where it says so.';
+  if (receipt.applied.dead > 0)
+    return `Everything that was sent was applied, but for ${counted(receipt.applied.dead, 'record')} that became dead letters: tailrace dlq ls shows why.`;
+  if (receipt.cancelled) return 'The run was cancelled: what had been sent was applied, and the rest of the plan was not sent.';
+  return isGood(receipt) ? 'Everything was applied exactly once: the checksums agree.' : '';
+}

@@ -1,0 +1,153 @@
+import { replayGroupName, sideTopicName } from '@tailrace/events';
+import {
+  type ClusterAdmin,
+  connectPublisher,
+  countGroupMembers,
+  type KafkaSettings,
+  type OutgoingRecord,
+  type Publisher,
+  type RawRecord,
+  readRanges,
+  TAILRACE,
+  TopicIdentity,
+} from '@tailrace/kafka-kit';
+import { sideKey } from '@tailrace/lake';
+import { ConfigError } from '@tailrace/service';
+
+const LOOK_UP_MS = 10_000;
+const MIB = 1024 * 1024;
+const IN_FLIGHT_BYTES = 32 * MIB;
+/** A record of the side channel carries its origin in headers of its own. */
+const MAX_MESSAGE_BYTES = 2 * MIB + 64 * 1024;
+/** Kafka may be away for long, and the order must hold: what is on its way is sent for as long as it takes. */
+const DAY_MS = 86_400_000;
+const CLOSE_MS = 5000;
+
+/** What a sender asks of the side channels of one consumer. Keys are `sideKey`s. */
+export interface ReplayChannel {
+  readonly consumer: string;
+  /** The group that reads them. */
+  readonly group: string;
+  topicOf(topic: string): string;
+  /** The life of a side topic, as it was when the channel was opened. */
+  incarnationOf(sideTopic: string): string;
+  /** Resolves when all are acknowledged. A throw: one is not, and what came of it may not be known. */
+  publish(records: readonly OutgoingRecord[]): Promise<void>;
+  /** Where each partition of the side topics ends, by a look-up begun after the call. */
+  ends(): Promise<ReadonlyMap<string, number>>;
+  read(sideTopic: string, partition: number, from: number, to: number): AsyncIterable<readonly RawRecord[]>;
+}
+
+/** A record was not acknowledged, for another reason than that Kafka is away. What stands in the side channel tells what to go on with. */
+export class NotTaken extends Error {
+  constructor({ topic, partition }: Partial<OutgoingRecord>, reason: string) {
+    super(`A record for ${topic}, partition ${partition}, was not taken: ${reason}.`);
+    this.name = 'NotTaken';
+  }
+}
+
+/** The side channels of one consumer on a real cluster. */
+export class KafkaReplayChannel implements ReplayChannel {
+  readonly consumer: string;
+  readonly group: string;
+  readonly #settings: KafkaSettings;
+  readonly #admin: ClusterAdmin;
+  readonly #publisher: Publisher;
+  readonly #incarnations: ReadonlyMap<string, string>;
+
+  private constructor(
+    consumer: string,
+    settings: KafkaSettings,
+    admin: ClusterAdmin,
+    publisher: Publisher,
+    incarnations: ReadonlyMap<string, string>,
+  ) {
+    this.consumer = consumer;
+    this.group = replayGroupName(consumer);
+    this.#settings = settings;
+    this.#admin = admin;
+    this.#publisher = publisher;
+    this.#incarnations = incarnations;
+  }
+
+  /** Looks the side topics up. Throws ConfigError where one is missing, or has not the partitions of its origin. */
+  static async open(
+    consumer: string,
+    settings: KafkaSettings,
+    admin: ClusterAdmin,
+    origins: readonly { readonly topic: string; readonly partition: number }[],
+  ): Promise<KafkaReplayChannel> {
+    const topics = [...new Set(origins.map(({ topic }) => topic))];
+    const sides = topics.map((topic) => sideTopicName(topic, consumer, 'replay'));
+    const found = await admin.readTopics([...topics, ...sides]);
+    const incarnations = new Map<string, string>();
+    const identity = new TopicIdentity(settings);
+    try {
+      for (const [i, side] of sides.entries()) {
+        const partitions = found.find(({ name }) => name === side)?.partitions;
+        const incarnation = partitions === undefined ? undefined : await identity.lookUp(side, LOOK_UP_MS);
+        if (partitions === undefined || incarnation === undefined)
+          throw new ConfigError([`The side channel ${side} is missing: run ${TAILRACE} topics apply.`]);
+        const topic = topics[i] ?? '';
+        const needed = Math.max(...origins.filter((each) => each.topic === topic).map(({ partition }) => partition + 1));
+        const present = found.find(({ name }) => name === topic)?.partitions ?? needed;
+        if (present !== partitions || needed > partitions)
+          throw new ConfigError([
+            `The side channel ${side} has ${partitions} partitions, and ${topic} has ${Math.max(present, needed)}: a record goes into the partition with its origin's number, so the two must have as many.`,
+          ]);
+        incarnations.set(side, incarnation);
+      }
+    } finally {
+      identity.close();
+    }
+    const publisher = await connectPublisher(settings, {
+      producers: 1,
+      maxInFlightBytes: IN_FLIGHT_BYTES,
+      log: () => {},
+      producer: { maxMessageBytes: MAX_MESSAGE_BYTES, messageTimeoutMs: DAY_MS },
+    });
+    return new KafkaReplayChannel(consumer, settings, admin, publisher, incarnations);
+  }
+
+  topicOf(topic: string): string {
+    return sideTopicName(topic, this.consumer, 'replay');
+  }
+
+  incarnationOf(sideTopic: string): string {
+    return this.#incarnations.get(sideTopic) ?? '';
+  }
+
+  async publish(records: readonly OutgoingRecord[]): Promise<void> {
+    const fates = await this.#publisher.publish(records, { deadlineMs: DAY_MS });
+    for (const [i, fate] of fates.entries()) if (fate.kind !== 'acknowledged') throw new NotTaken(records[i] ?? {}, fate.reason);
+  }
+
+  async ends(): Promise<ReadonlyMap<string, number>> {
+    return new Map((await this.#lags()).map(({ topic, partition, logEnd }) => [sideKey(topic, partition), logEnd]));
+  }
+
+  /** How many records the consumer has yet to read. `positions`: where it says that it stands, which counts as its commit does. */
+  async unread(positions: ReadonlyMap<string, { readonly incarnation: string; readonly nextToRead: number }>): Promise<number> {
+    return (await this.#lags()).reduce((sum, { topic, partition, committed, logStart, logEnd }) => {
+      const position = positions.get(sideKey(topic, partition));
+      const own = position?.incarnation === this.#incarnations.get(topic) ? (position?.nextToRead ?? 0) : 0;
+      return sum + Math.max(0, logEnd - Math.max(committed ?? 0, own, logStart));
+    }, 0);
+  }
+
+  async isRead(): Promise<boolean> {
+    return (await countGroupMembers(this.#settings, this.group, LOOK_UP_MS)) > 0;
+  }
+
+  read(topic: string, partition: number, from: number, to: number): AsyncIterable<readonly RawRecord[]> {
+    return readRanges(this.#settings, [{ topic, partition, from, to }]);
+  }
+
+  async close(): Promise<void> {
+    await this.#publisher.close(CLOSE_MS);
+  }
+
+  async #lags() {
+    return await this.#admin.groupLag(this.group, [...this.#incarnations.keys()]);
+  }
+}
