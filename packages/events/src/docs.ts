@@ -89,7 +89,7 @@ const deadLetterHeaders: readonly (readonly string[])[] = [
     'Where the record stood at first; the time is the broker’s, in ms.',
   ],
   ['`dlq.via.…`', 'The same five of where it came from last: a side topic, else the same again.'],
-  ['`dlq.group`', 'Who could not take it.'],
+  ['`dlq.group`', 'Who could not take it: the group, or `<group>.replay` of what died on its side channel.'],
   ['`dlq.attempts`', 'How many times it was tried since it was read.'],
   ['`dlq.replays`', 'How many times it was brought back from the dead letters. It travels on in the side channel, and back.'],
   ['`dlq.failed_at`', 'When, in RFC 3339.'],
