@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { environmentOf, startStack } from '../packages/stack/dist/index.js';
-import { barLine, figureLine, inTurn, medianOf, subjectLine } from './lib/compare.mjs';
-import { fillTopic, PARTITIONS } from './lib/fill.mjs';
+import { barLine, figureLine, inTurn, measure, medianOf, subjectLine } from './lib/compare.mjs';
+import { emptyTopic, fillTopic, makeTopic, PARTITIONS } from './lib/fill.mjs';
 
 const RECORDS = 300_000;
 const MIXED_RECORDS = 120_000;
@@ -35,7 +35,24 @@ export const PARTS = {
       figureLine('the same without the bare loop in either', beyond(indexer, loop) / beyond(helper, loop)),
     ],
   },
+  replay: {
+    subjects: ['bare-copy', 'replay-kafka', 'replay-lake'],
+    bars: ({ 'bare-copy': bare, 'replay-kafka': kafka, 'replay-lake': lake }) => [
+      barLine('CPU from Kafka against a bare loop that consumes and produces', medianOf(kafka, 'cpuUs') / medianOf(bare, 'cpuUs'), 1.3),
+      barLine('CPU from the lake against that loop', medianOf(lake, 'cpuUs') / medianOf(bare, 'cpuUs'), 2),
+    ],
+  },
+  restore: {
+    subjects: ['runtime', 'restore'],
+    bars: ({ runtime, restore }) => [
+      barLine('CPU from the lake against reading from Kafka', medianOf(restore, 'cpuUs') / medianOf(runtime, 'cpuUs'), 2),
+    ],
+  },
 };
+
+/** Those that need the records in the lake as well. */
+const NEED_LAKE = ['replay', 'restore'];
+const LAKE_PREFIX = 'bench-lake';
 
 /** CPU behind what reading alone takes. */
 const beyond = (subject, loop) => medianOf(subject, 'cpuUs') - medianOf(loop, 'cpuUs');
@@ -51,9 +68,10 @@ export async function measureBars(parts, signal, print) {
     print(`filling a topic with ${RECORDS} records`);
     const bytes = await fillTopic(environment.KAFKA_BOOTSTRAP_SERVERS, { topic: 'bench', records: RECORDS, kind: 'generated' });
     say(`${RECORDS} generated events of ${Math.round(bytes)} bytes in ${PARTITIONS} partitions, three interleaved rounds, medians`);
+    const lake = parts.some((part) => NEED_LAKE.includes(part)) ? await fillLake(task, signal, print) : {};
     for (const part of parts) {
       const { subjects, bars } = PARTS[part];
-      const found = await inTurn(subjects, { ...task, topic: 'bench', records: RECORDS }, signal);
+      const found = await inTurn(subjects, { ...task, ...lake, topic: 'bench', records: RECORDS }, signal);
       say(part);
       for (const subject of subjects) say(subjectLine(subject, found[subject], RECORDS));
       for (const line of bars(found)) say(line);
@@ -63,6 +81,19 @@ export async function measureBars(parts, signal, print) {
     await stack.stop();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** The same records once more, archived, in a topic that keeps them and in one of which Kafka then holds nothing any more; and topics for copies. */
+async function fillLake(task, signal, print) {
+  const servers = task.environment.KAFKA_BOOTSTRAP_SERVERS;
+  print(`archiving ${RECORDS} records, twice`);
+  for (const topic of ['bench-kept', 'bench-gone']) {
+    await fillTopic(servers, { topic, records: RECORDS, kind: 'generated' });
+    await measure('archiver', { ...task, topic, records: RECORDS, group: LAKE_PREFIX, folder: join(task.folder, topic) }, signal);
+  }
+  await emptyTopic(servers, 'bench-gone');
+  for (const topic of ['bench-copy', 'bench-kept.bench.replay', 'bench-positions']) await makeTopic(servers, topic);
+  return { archivedTopic: 'bench-kept', goneTopic: 'bench-gone', copyTo: 'bench-copy', lakePrefix: LAKE_PREFIX };
 }
 
 async function mixedOrders(task, signal) {

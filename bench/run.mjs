@@ -4,7 +4,7 @@ import { Failure } from '../packages/stack/src/toolchain/failure.mjs';
 import { bootstrap } from '../scripts/lib/bootstrap.mjs';
 import { runScript } from '../scripts/lib/run.mjs';
 
-const BARS = ['runtime', 'archiver', 'indexer'];
+const BARS = ['runtime', 'archiver', 'indexer', 'replay', 'restore'];
 const PARTS = ['pipeline', ...BARS];
 
 await runScript(async ({ env, signal, print }) => {

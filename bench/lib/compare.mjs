@@ -26,7 +26,8 @@ export async function inTurn(subjects, task, signal) {
   return found;
 }
 
-function measure(subject, task, signal) {
+/** One subject once. */
+export function measure(subject, task, signal) {
   return new Promise((resolve, reject) => {
     const env = { ...process.env, UV_THREADPOOL_SIZE: '16' };
     execFile(process.execPath, [join(SUBJECTS, `${subject}.mjs`), JSON.stringify(task)], { env, signal }, (fault, out, err) => {

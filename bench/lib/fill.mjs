@@ -1,6 +1,7 @@
 // Topics full of generated events, made once and read by every measured process.
 import { generateEvents } from '../../packages/events/dist/index.js';
 import { connectAdmin, connectPublisher } from '../../packages/kafka-kit/dist/index.js';
+import { deleteRecordsBefore } from '../../packages/kafka-kit/dist/testing/index.js';
 
 export const PARTITIONS = 12;
 const AT_ONCE = 5000;
@@ -16,18 +17,36 @@ const VALUES = {
   },
 };
 
+function settingsOf(bootstrapServers) {
+  return { bootstrapServers, clientId: 'tailrace-bench', securityProtocol: 'plaintext' };
+}
+
+/** @param {string} bootstrapServers @param {string} topic */
+export async function makeTopic(bootstrapServers, topic) {
+  const admin = await connectAdmin(settingsOf(bootstrapServers));
+  const configs = { 'message.timestamp.type': 'LogAppendTime' };
+  const spec = { name: topic, key: 'customer', partitions: PARTITIONS, replicationFactor: 1, configs };
+  await admin.apply([{ kind: 'create', topic, spec }]);
+  await admin.close();
+}
+
+/** Has Kafka delete every record of a topic. @param {string} bootstrapServers @param {string} topic */
+export async function emptyTopic(bootstrapServers, topic) {
+  const settings = settingsOf(bootstrapServers);
+  const admin = await connectAdmin(settings);
+  const logs = await admin.groupLag('tailrace-bench', [topic]);
+  await admin.close();
+  for (const { partition, logEnd } of logs) await deleteRecordsBefore(settings, { topic, partition }, logEnd);
+}
+
 /**
  * Makes the topic and fills it; resolves with the mean size of a value in bytes.
  * @param {string} bootstrapServers
  * @param {{ topic: string, records: number, kind: keyof typeof VALUES }} fill
  */
 export async function fillTopic(bootstrapServers, { topic, records, kind }) {
-  const settings = { bootstrapServers, clientId: 'tailrace-bench', securityProtocol: 'plaintext' };
-  const admin = await connectAdmin(settings);
-  const configs = { 'message.timestamp.type': 'LogAppendTime' };
-  const spec = { name: topic, key: 'customer', partitions: PARTITIONS, replicationFactor: 1, configs };
-  await admin.apply([{ kind: 'create', topic, spec }]);
-  await admin.close();
+  const settings = settingsOf(bootstrapServers);
+  await makeTopic(bootstrapServers, topic);
   const publisher = await connectPublisher(settings, { producers: 1, maxInFlightBytes: 64_000_000, log: () => {} });
   const events = generateEvents({ seed: 7, nowMs: Date.now });
   const headers = [
