@@ -63,6 +63,7 @@ async function* connectedRead(
     consumer.assign([...open.values()].map(({ topic, partition, from }) => ({ topic, partition, nextToRead: from })));
     let heardMs = performance.now();
     while (open.size > 0) {
+      const readAhead = new Map([...open].map(([key, range]) => [key, consumer.fetchPosition(range) ?? 0]));
       const polled = await consumer.poll(MAX_POLL_RECORDS, POLL_MS);
       const wanted = polled.filter((record) => record.offset < (open.get(partitionKey(record))?.to ?? 0));
       if (wanted.length > 0) yield wanted;
@@ -72,8 +73,9 @@ async function* connectedRead(
       }
       let ended = 0;
       for (const [key, range] of open) {
-        // A range may end in offsets that hold no record: then only the client's own position tells.
-        if (Math.max(range.from, consumer.fetchPosition(range) ?? 0) < range.to) continue;
+        // A range may end in offsets that hold no record: then only the client's own position tells. It runs ahead of what was delivered: believed
+        // at once, it would cut off what waits in the client while the caller takes its time. All that was read before a poll that brought nothing is delivered.
+        if (Math.max(range.from, polled.length === 0 ? (readAhead.get(key) ?? 0) : 0) < range.to) continue;
         open.delete(key);
         consumer.unassign([{ topic: range.topic, partition: range.partition }]);
         ended += 1;
