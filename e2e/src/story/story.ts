@@ -19,9 +19,9 @@ export interface StoryResult {
 
 const LOGS = join(RESULTS_FOLDER, 'story-logs');
 /** A scaled 40 minutes, in events. */
-const DROPPED_EVENTS = 3000;
-const CALM_EVENTS = 1500;
-const BACKLOG_EVENTS = 4000;
+const DROPPED_EVENTS = 2000;
+const CALM_EVENTS = 500;
+const BACKLOG_EVENTS = 2500;
 const SETTLED_MS = 120_000;
 /** Kafka keeps so little while the indexer is away, and looks every 5 s. */
 const SHORT_RETENTION = { 'retention.ms': '4000', 'segment.ms': '1000' };

@@ -9,6 +9,7 @@ import { buildObject, type ChainId, Database, dataEntry, Ledger, lakeLayout, Row
 import { endpointsFromEnvironment, environmentOf } from '@tailrace/stack';
 import { readReplayerConfig } from '../config.ts';
 import { replayCommand } from '../replay-command.ts';
+import { RunProcess } from './run-process.ts';
 
 export const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -98,8 +99,27 @@ export class ReplayBench {
         partition,
         Array.from({ length: count }, (_, i) => timeOf(partition, i)),
       );
-    for (let first = 0; first < 60; first += 10) await this.#archive(0, first, first + 10);
-    for (let first = 0; first < 20; first += 5) await this.#archive(1, first, first + 5);
+    for (let first = 0; first < 60; first += 10) await this.archive(0, first, first + 10);
+    for (let first = 0; first < 20; first += 5) await this.archive(1, first, first + 5);
+  }
+
+  /** Records with these times in one batch. */
+  async writeBatch(partition: number, timesMs: readonly number[], value = eventOf): Promise<void> {
+    await produceForeign(
+      this.settings,
+      this.topic,
+      timesMs.map((timestampMs, i) => ({ partition, key: null, value: value(i), headers: new Map(), timestampMs: BigInt(timestampMs) })),
+    );
+  }
+
+  /** How many records the indexer's side channel holds. */
+  async sideRecords(): Promise<number> {
+    return (await this.admin.groupLag('nobody', [this.sideTopic])).reduce((sum, { logEnd }) => sum + logEnd, 0);
+  }
+
+  /** `tailrace replay ...` as a process that can be killed. */
+  process(...argv: readonly string[]): RunProcess {
+    return new RunProcess(this.#environment, this.topic, this.positionsTopic, argv);
   }
 
   async deleteBefore(partition: number, offset: number): Promise<void> {
@@ -140,7 +160,7 @@ export class ReplayBench {
   }
 
   /** Archives offsets `[first, next)` as one object, by the lake's own writer. */
-  async #archive(partition: number, first: number, next: number): Promise<void> {
+  async archive(partition: number, first: number, next: number): Promise<void> {
     const file = await RowFile.create(join(this.#folder, randomUUID()));
     const offsets = Array.from({ length: next - first }, (_, i) => first + i);
     await file.append(
