@@ -119,8 +119,10 @@ class Chaos {
     else if (dice < 0.88 && this.#members.length < 3) await this.#join();
     else if (dice < 0.9 && this.#members.length > 1) await this.#stop(member);
     else if (dice < 0.93) member.consumer.failPoll(new BrokerError('not now', -195, false));
-    else if (dice < 0.96) this.#history.readMs = random.pick([0, 1, 50, 2000]);
-    else {
+    else if (dice < 0.96) {
+      this.#history.readMs = random.pick([0, 1, 50, 2000]);
+      this.#history.deaf = random.chance(0.5);
+    } else {
       this.#cluster.down = true;
       await this.#clock.advance(random.whole(10, 4000));
       this.#cluster.down = false;
@@ -198,6 +200,7 @@ class Chaos {
   async #heal(): Promise<void> {
     this.#history.fault = undefined;
     this.#history.readMs = 1;
+    this.#history.deaf = false;
     for (const { sink } of this.#members) sink.healed = true;
     for (let partition = 0; partition < PARTITIONS; partition += 1) this.#archive(partition, this.#cluster.log(tpOf(partition)).end);
     const at = (partition: number) => this.#cluster.group(GROUP).committed(tpOf(partition)) ?? 0;
@@ -233,7 +236,8 @@ class Chaos {
       const named = kept.slice(halted, to);
       expect({ halted, named }).toEqual({ halted: committed, named: named.map(() => 'hole') });
     } else expect(this.#lane(partition)).toMatchObject({ unsettled: 0, bufferedBytes: 0, outage: undefined, halted: undefined });
-    for (const { offset } of log.read(0, committed).records) {
+    for (const { offset } of log.read(0, Number.POSITIVE_INFINITY).records) {
+      if (offset >= committed) continue;
       const key = `${partition}/${offset}`;
       const isGone = this.#store.gone.has(key);
       if (!isGone) expect(`${key} ${this.#store.stored.has(key)}`).toBe(`${key} true`);
@@ -250,6 +254,6 @@ it('whatever fails while lanes restore: each record that is kept anywhere is set
   console.log(`restoring-chaos seed ${seed}`);
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 0 }), (run) => new Chaos(run).run()),
-    { numRuns: 100, seed, endOnFailure: true },
+    { numRuns: 60, seed, endOnFailure: true, examples: [[619692321]] },
   );
 });

@@ -29,20 +29,28 @@ it('I5 a revoke in the middle: nothing is handed over after it, and the next own
   expect(rig.kept.open).toBe(0);
 });
 
-it('I3 I6 a stop in the middle ends the reading, and says what it abandoned; a restart goes on', async () => {
-  rig = new RestoreRig();
-  rig.overtaken(200, { at: 0 });
-  rig.kept.readMs = 100;
-  const first = await rig.running();
-  await rig.until(() => (rig.committed() ?? 0) >= 50, 'a part of it');
-  const report = await rig.stop(first);
-  expect(report).toMatchObject({ committed: true, closed: true, stuck: [] });
-  expect(report.deliveredRecords).toBe(report.settledRecords + report.abandonedRecords);
-  expect([rig.kept.open, rig.committed()]).toEqual([0, report.settledRecords]);
-  const second = await rig.running();
-  await rig.until(() => rig.committed() === 200, 'the rest', 120_000);
-  expect(second.sink.offsets()).toEqual(range(report.settledRecords, 200));
-});
+it.each([false, true])(
+  'I3 I6 a stop in the middle ends the reading, and says what it abandoned; a restart goes on (late parts: %s)',
+  async (deaf) => {
+    rig = new RestoreRig();
+    rig.overtaken(200, { at: 0 });
+    rig.kept.readMs = 100;
+    const first = await rig.running();
+    await rig.until(() => (rig.committed() ?? 0) >= 50, 'a part of it');
+    rig.kept.deaf = deaf;
+    const { deliveredRecords } = await rig.stop(first);
+    await rig.clock.advance(1000);
+    rig.kept.deaf = false;
+    const report = await rig.stop(first);
+    // What comes late is taken by nobody.
+    expect(report).toMatchObject({ deliveredRecords, committed: true, closed: true, stuck: [] });
+    expect(report.deliveredRecords).toBe(report.settledRecords + report.abandonedRecords);
+    expect([rig.kept.open, rig.committed()]).toEqual([0, report.settledRecords]);
+    const second = await rig.running();
+    await rig.until(() => rig.committed() === 200, 'the rest', 120_000);
+    expect(second.sink.offsets()).toEqual(range(report.settledRecords, 200));
+  },
+);
 
 it('a kill in the middle: goes on from the commit', async () => {
   rig = new RestoreRig();
@@ -91,6 +99,35 @@ it('I4 the reading is held back while memory is full, and other partitions are r
   for (const go of held) go(undefined);
   await rig.until(() => rig.committed(0) === 1000, 'all is read');
   expect(member.sink.offsets(0)).toEqual(range(0, 1000));
+});
+
+it('I4 nothing is read from the history while others have filled the memory', async () => {
+  rig = new RestoreRig(2, {
+    batch: { maxRecords: 10, maxBytes: 10_000, maxAgeMs: 100 },
+    buffer: { pauseAtBytes: 20_000, resumeAtBytes: 10_000 },
+  });
+  rig.overtaken(500, { at: 0 }, 0);
+  let isAway = true;
+  rig.kept.fault = () => {
+    if (isAway) throw new Error('the bucket is away');
+  };
+  const member = rig.member();
+  let go = (): void => {};
+  const hangs = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  member.sink.respond = async ({ partition, offsets }) => {
+    if (partition === 1) await hangs;
+    return offsets.map(() => ({ kind: 'stored' }));
+  };
+  await rig.start(member);
+  rig.append(100, 1, 300);
+  await rig.until(() => rig.lane(member, 1).bufferedBytes >= 20_000, 'the memory is full');
+  isAway = false;
+  await rig.clock.advance(20_000);
+  expect([member.sink.offsets(0), rig.lane(member, 0).bufferedBytes]).toEqual([[], 0]);
+  go();
+  await rig.until(() => rig.committed(0) === 500 && rig.committed(1) === 100, 'all is read');
 });
 
 it('more partitions than are read at a time: one whose sink hangs gives way to the others', async () => {

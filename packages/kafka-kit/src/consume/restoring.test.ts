@@ -230,6 +230,16 @@ it('a short retention leaves a quarter of it', async () => {
   expect(restoresOf(member)[1]).toMatch(/^ended 5-(19|20) /);
 });
 
+it('what Kafka has deleted is read from the history however young it is, without a pause', async () => {
+  rig = new RestoreRig(1, { gaps: { kind: 'restore', retentionMs: new Map([[TOPIC, 48 * 3_600_000]]) } });
+  rig.overtaken(100, { at: 0, start: 80 });
+  const begunMs = rig.clock.nowMs();
+  const member = await rig.running();
+  await rig.until(() => rig.committed() === 100, 'all is read');
+  expect(rig.clock.nowMs() - begunMs).toBeLessThan(5000);
+  expect(restoresOf(member)).toEqual(['expired 0-80 restored', 'ended 0-80 records 80 passed 0']);
+});
+
 it('to restore gaps without a history is refused', () => {
   const without = new RuntimeRig(1, { gaps: { kind: 'restore' } });
   expect(() => without.member()).toThrow(/has no history to read them from/);

@@ -13,6 +13,8 @@ export class MemoryHistory implements RecordHistory {
   partRecords = 7;
   /** How long a part takes. */
   readMs = 1;
+  /** While true it hears of no abort, as a store that is in the middle of a request. */
+  deaf = false;
   /** Called before each part; a throw is the reading's. */
   fault: ((at: number) => void) | undefined;
   /** Every reading that was begun: the partition and where. */
@@ -48,8 +50,8 @@ export class MemoryHistory implements RecordHistory {
     this.open += 1;
     try {
       for (let at = from; ; ) {
-        await this.#clock.sleep(this.readMs, signal);
-        signal.throwIfAborted();
+        await this.#clock.sleep(this.readMs, this.deaf ? undefined : signal);
+        if (!this.deaf) signal.throwIfAborted();
         this.fault?.(at);
         const kept = this.of(of);
         if (at >= Math.min(to, kept.length)) return;
