@@ -183,7 +183,7 @@ export const ARCHIVER_METRICS = {
     unit: 'seconds',
     labels: { source: everyOf<WindowSource>({ kafka: true, lake: true }), ...PARTITION },
     says: 'Broker time (since 1970) of the oldest record that can be replayed from there; looked up every five minutes, and not told while it can not be.',
-    respond: `How far back a replay reaches: now minus the later of the partitions’ earlier one. From Kafka younger than the retention: somebody deletes records. Holes behind it: \`${TAILRACE} replay window\`.`,
+    respond: `\`time() - max(min by (topic, partition) (…))\` is how far back all partitions can be replayed, holes aside (\`${TAILRACE} replay window\`). Kafka’s later than its retention says: somebody deletes records.`,
   },
   windowHole: {
     name: 'tailrace_replay_window_hole_offsets',

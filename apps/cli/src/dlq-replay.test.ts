@@ -79,6 +79,17 @@ it('of a record with several letters only the latest counts, and the filter is a
   expect(none.sent()).toEqual([]);
 });
 
+it('a letter of the side channel’s own reader is one of the group: what died again there is brought back too', async () => {
+  const dlq = new Dlq();
+  dlq.add(0, 5, { value });
+  const via = { topic: INTO, incarnation: 'ijklmnop', partition: 0, offset: 3, timestampMs: BEGIN_MS };
+  dlq.add(0, 5, { value, replays: 1, group: 'indexer.replay', via });
+  const channel = new Channel();
+  const { value: json } = await replay(dlq, channel);
+  expect(channel.sent()).toEqual([[0, 5, 'dlq.replays=2']]);
+  expect(json).toMatchObject({ letters: 2, foreign: 0 });
+});
+
 it('the sixth round is refused, counted and named, and the others go', async () => {
   const dlq = new Dlq();
   for (let i = 0; i < 12; i++) dlq.add(1, i, { value, replays: 5 + i });

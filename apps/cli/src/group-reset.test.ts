@@ -109,6 +109,8 @@ it.each<[Partial<ResetOptions>, readonly string[], string]>([
   ],
   [{ to: 'offset:77', topic: TOPIC, partition: '0' }, ['0:77'], '27 records passed over'],
   [{ to: 'offset:100', partition: '0' }, ['0:100'], '50 records passed over'],
+  // Kafka begins at 20: from there on to the log’s start the indexer reads the lake.
+  [{ to: 'offset:15', partition: '1' }, ['1:15'], '5 records that Kafka no longer holds'],
   [{ partition: '2' }, ['2:0'], '60 records read again'],
 ])('%j', async (options, written, meaning) => {
   const world = new World();
@@ -214,7 +216,7 @@ it.each<[Partial<ResetOptions>, RegExp]>([
   [{ topic: '__consumer_offsets' }, /Group indexer does not read __consumer_offsets: it is one of Kafka’s own topics/],
   [{ topic: '__transaction_state' }, /Group indexer does not read __transaction_state/],
   [{ to: 'offset:5' }, /name --topic and --partition/],
-  [{ to: 'offset:5', partition: '0' }, /holds offsets from 20 on, and 100 is the next/],
+  [{ to: 'offset:5', partition: '0', group: 'mine' }, /holds offsets from 20 on, and 100 is the next/],
   [{ to: 'offset:101', partition: '0' }, /holds offsets from 20 on, and 100 is the next/],
   [{ partition: '9' }, /has partitions 0 to 3/],
   [{ partition: 'x' }, /has partitions 0 to 3/],

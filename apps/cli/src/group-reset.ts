@@ -15,7 +15,7 @@ import {
   TopicIdentity,
 } from '@tailrace/kafka-kit';
 import { ConfigError } from '@tailrace/service';
-import { requireKnownGroup } from './group.ts';
+import { requireKnownGroup, restores } from './group.ts';
 import { EXIT, type Output } from './output.ts';
 import { planReset, type ResetStep, resetLines } from './reset-plan.ts';
 import { parseResetTarget } from './reset-target.ts';
@@ -102,7 +102,7 @@ export async function resetCommand(ports: ResetPorts, options: ResetOptions, out
     ]);
   const topics = [...new Set(positions.map(({ topic }) => topic))];
   const at = target.kind === 'time' ? await ports.admin.offsetsAt(topics, target.epochMs) : [];
-  const steps = planReset(positions, target, declared?.start ?? 'earliest', at);
+  const steps = planReset(positions, target, { start: declared?.start ?? 'earliest', restores: restores(group) }, at);
   const moved = steps.filter(({ from, to }) => from !== to);
   const keeps = standing.there && (declared?.position === 'kafka' || standing.kept.size > 0);
   const stale = keeps ? steps.filter((each) => isStale(each, standing)) : [];

@@ -67,7 +67,7 @@ it('a declared group without a commit is shown as such, a group of somebody else
   ]);
 });
 
-it('a group that stands before what Kafka no longer holds is a finding, with the exact range and the command that ends it', async () => {
+it('a group that stands before what Kafka no longer holds is a finding, with the exact range and what ends it', async () => {
   const rows = [
     { ...row, logStart: 3, committed: 1, lag: 6 },
     { ...row, partition: 1, logStart: 3, committed: 2, lag: 5 },
@@ -77,11 +77,13 @@ it('a group that stands before what Kafka no longer holds is a finding, with the
   ];
   const lines = await shown('indexer', { lag: async () => rows });
   expect(code).toBe(1);
+  const restored =
+    'while it runs it reads them from the lake and goes on from Kafka by itself; /readyz of its service says how far it is, or what it waits for.';
   const reset = (partition: number, to: string): string =>
     `stop the group, run: npx tailrace group reset --group indexer --topic service-events --partition ${partition} --to ${to}, and start it.`;
   expect(lines.filter((line) => line.startsWith('    '))).toEqual([
-    `    expired: Group indexer needs offsets 1 to 2 of service-events, partition 0, which Kafka no longer holds; to pass them, ${reset(0, 'earliest')}`,
-    `    expired: Group indexer needs offset 2 of service-events, partition 1, which Kafka no longer holds; to pass them, ${reset(1, 'earliest')}`,
+    `    expired: Group indexer needs offsets 1 to 2 of service-events, partition 0, which Kafka no longer holds; ${restored}`,
+    `    expired: Group indexer needs offset 2 of service-events, partition 1, which Kafka no longer holds; ${restored}`,
     `    truncated: Group indexer stands at offset 9 of service-events, partition 2, but the log ends at 7; its log was cut back, or the topic was deleted and made anew, and /readyz of its service says which: after the first to go on behind the end, ${reset(2, 'latest').replace(/\.$/, '')}; after the second with --to earliest, which reads the new topic from its start.`,
   ]);
 });

@@ -1,4 +1,4 @@
-import { groups, replayable, replayGroupName, SERVICE_EVENTS_TOPIC, sideTopicName, streams } from '@tailrace/events';
+import { gapPolicies, groups, replayable, replayGroupName, SERVICE_EVENTS_TOPIC, sideTopicName, streams } from '@tailrace/events';
 import {
   BUDGET_RULE,
   type ClusterAdmin,
@@ -103,6 +103,11 @@ export function requireKnownGroup(group: string, partitions: readonly PartitionL
   throw new ConfigError([`${why}: name one of ${declared.join(', ')}.`]);
 }
 
+/** Whether a group gets from the lake what Kafka no longer holds. */
+export function restores(group: string): boolean {
+  return groups.some(({ name, gapPolicy }) => name === group && gapPolicies[gapPolicy].now === 'restore');
+}
+
 function withGap(group: string, partition: PartitionLag): GroupPartition {
   // Where the lake keeps the position, the commit is for looks only.
   const kept = groups.some(({ name, position }) => name === group && position === 'lake');
@@ -127,6 +132,8 @@ function groupLines({ group, sideChannelOf, committed, lag, waitingMs, members, 
 
 /** By offsets alone a log that was cut back looks like the log of a topic that was made anew, and what ends the halt differs. */
 function wayOut(group: string, partition: PartitionLag, { kind }: Gap): string {
+  if (kind === 'expired' && restores(group))
+    return 'while it runs it reads them from the lake and goes on from Kafka by itself; /readyz of its service says how far it is, or what it waits for';
   if (kind !== 'truncated') return gapWay(group, partition, kind);
   return `its log was cut back, or the topic was deleted and made anew, and /readyz of its service says which: after the first ${gapWay(group, partition, 'truncated')}; after the second with --to earliest, which reads the new topic from its start`;
 }

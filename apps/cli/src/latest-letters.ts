@@ -1,3 +1,4 @@
+import { replayGroupName } from '@tailrace/events';
 import { type DeadLetter, type RawRecord, readDeadLetter } from '@tailrace/kafka-kit';
 import type { DlqTopic } from './dlq-options.ts';
 
@@ -16,15 +17,18 @@ const MAX_ROUNDS = 15;
  * brought back, when it was read again after a reset, and where a crash came between a dead letter and its commit. Costs 60 bytes of memory a record (measured on a million).
  */
 export class LatestLetters {
-  readonly #topic: DlqTopic;
+  readonly #source: string;
+  /** What died on the side channel names the group that reads that. */
+  readonly #groups: readonly string[];
   /** By the life of the source's partition; then by the record's offset. */
   readonly #lives = new Map<string, Map<number, number>>();
   /** Letters of the group, and records that are none. */
   letters = 0;
   foreign = 0;
 
-  constructor(topic: DlqTopic) {
-    this.#topic = topic;
+  constructor({ group, source }: DlqTopic) {
+    this.#source = source;
+    this.#groups = [group, replayGroupName(group)];
   }
 
   add(record: RawRecord): void {
@@ -58,8 +62,9 @@ export class LatestLetters {
   /** A dead letter stands in the partition of its source; what else is there somebody else wrote. */
   #letterOf(record: RawRecord): DeadLetter | undefined {
     const letter = readDeadLetter(record);
-    const isOurs = letter?.group === this.#topic.group && letter.origin.topic === this.#topic.source;
-    return isOurs && letter.origin.partition === record.partition ? letter : undefined;
+    if (letter === undefined || !this.#groups.includes(letter.group)) return undefined;
+    const { topic, partition } = letter.origin;
+    return topic === this.#source && partition === record.partition ? letter : undefined;
   }
 }
 

@@ -49,7 +49,7 @@ describe('wrong use', () => {
     [['group', 'lag', '--', 'indexer'], 'did you mean npx tailrace group lag --group indexer?'],
     [['topics', 'plan', 'local'], 'did you mean npx tailrace topics plan --profile local?'],
     [['dlq'], 'ls'],
-    [['dlq', 'nonsense'], "unknown command 'nonsense'\n(commands of npx tailrace dlq: ls, show)"],
+    [['dlq', 'nonsense'], "unknown command 'nonsense'\n(commands of npx tailrace dlq: ls, show, replay)"],
     [['dlq', 'ls'], 'KAFKA_BOOTSTRAP_SERVERS is not set'],
     [['dlq', 'ls', 'not-json'], 'did you mean npx tailrace dlq ls --reason not-json?'],
     [['dlq', 'ls', '--from', '2026-03-01T09:00:00'], 'Give a time with its zone'],

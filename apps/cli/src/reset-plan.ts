@@ -17,17 +17,25 @@ export interface ResetStep {
   readonly gone: number;
 }
 
+/** The group as a reset has to know it. */
+export interface ResetGroup {
+  /** Where it begins without a commit. */
+  readonly start: 'earliest' | 'latest';
+  /** Whether it gets from the lake what Kafka no longer holds: then it may be set there. */
+  readonly restores: boolean;
+}
+
 /** Finds where each partition goes, and what that means. `at`: where the time lies that `target` names. Throws ConfigError for an offset outside of the log. */
 export function planReset(
   positions: readonly PartitionLag[],
   target: ResetTarget,
-  start: 'earliest' | 'latest',
+  group: ResetGroup,
   at: readonly OffsetAt[] = [],
 ): ResetStep[] {
-  return positions.map((position) => step(position, aim(position, target, at), start));
+  return positions.map((position) => step(position, aim(position, target, group, at), group.start));
 }
 
-function aim(position: PartitionLag, target: ResetTarget, at: readonly OffsetAt[]): number {
+function aim(position: PartitionLag, target: ResetTarget, { restores }: ResetGroup, at: readonly OffsetAt[]): number {
   const { topic, partition, logStart, logEnd } = position;
   switch (target.kind) {
     case 'earliest':
@@ -38,7 +46,7 @@ function aim(position: PartitionLag, target: ResetTarget, at: readonly OffsetAt[
       // Nothing so young: what comes next is the first.
       return at.find((each) => each.topic === topic && each.partition === partition)?.offset ?? logEnd;
     case 'offset':
-      if (target.offset >= logStart && target.offset <= logEnd) return target.offset;
+      if ((target.offset >= logStart || restores) && target.offset <= logEnd) return target.offset;
       throw new ConfigError([
         `--to offset:${target.offset} is not in the log of ${topic}, partition ${partition}: it holds offsets from ${logStart} on, and ${logEnd} is the next.`,
       ]);

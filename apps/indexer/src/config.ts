@@ -20,7 +20,7 @@ export const indexerVariables = {
   service: serviceVariables,
   kafka: kafkaVariables,
   opensearch: opensearchVariables,
-  /** For the bucket alone: a dead record that no topic takes is stored there. */
+  /** The lake, from which comes what Kafka deleted too early. A dead record that no topic takes is stored in its bucket. */
   s3: s3Variables,
   shards: {
     name: 'INDEX_SHARDS',

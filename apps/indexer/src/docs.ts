@@ -59,7 +59,7 @@ A reason is a short fixed word of \`a-z 0-9 . _ -\`. The function is synchronous
 
 | outcome | reason | when |
 | --- | --- | --- |
-| skipped | \`beyond-retention\` | The broker’s day is further back than \`INDEX_RETENTION_DAYS\`. |
+| skipped | \`beyond-retention\` | The broker’s day is further back than \`INDEX_RETENTION_DAYS\`, and no replay says to keep it (see below). |
 | skipped | \`unknown-type\`, \`newer-major\` | The record’s headers name another type of event, or a newer major version. |
 | dead | \`no-value\`, \`not-utf8\`, \`not-json\`, \`not-an-object\` | The value is not one JSON object in UTF-8. It is not sent. |
 | dead | \`bad-time\` | The broker’s time of the record is outside of the years 1 to 9999, so it belongs to no day’s index. Only a topic with \`message.timestamp.type=CreateTime\` takes such records. |
@@ -70,6 +70,20 @@ A reason is a short fixed word of \`a-z 0-9 . _ -\`. The function is synchronous
 A dead record goes, with its bytes and the reason, to the topic \`service-events.indexer.dlq\` ([topics.md](topics.md)), and all others are indexed. It is passed once that is acknowledged; until then its partition waits. If that topic is missing, \`/readyz\` and the log say so within ten seconds of the first dead record: run \`npx tailrace topics apply\`, and the partition goes on by itself. The indexer needs the right to write there, and to put objects under \`_unsendable/\` into the lake’s bucket, for a record that this topic refuses.
 
 Where the indexer stands it keeps a second time in \`tailrace.positions\` ([topics.md](topics.md#where-a-group-goes-on)), which it needs the right to read and to write. It refuses to start without that topic; if it is deleted later, records are indexed all the same, and \`tailrace_consumer_positions_total\` and the log say so.
+
+## What Kafka deleted before it was indexed
+
+It is read from the lake, in order, and then the partition goes on from Kafka ([topics.md](topics.md#when-records-are-missing)). The lake is opened only then. The indexer needs the right to list and read the lake’s bucket, the same \`TAILRACE_LAKE_PREFIX\` as the archiver, and room in the system’s folder for temporary files (\`TMPDIR\`) for two objects of the lake, which are removed when they are read. The topic’s retention is read once, at the start; where the indexer may not read it, all that the lake has is read there.
+
+## Replayed records
+
+What a replay brings back ([replay.md](replay.md)) comes by a topic of the indexer’s own, \`service-events.indexer.replay\`. The indexer reads it with a second consumer in the same process, group \`indexer.replay\`, with its own memory and its own two bulks at a time. The live consumer’s offsets, lag and order have nothing to do with it.
+
+- Id and index are those of the record’s origin, so a record that was indexed before is overwritten, and never there twice. Where it stood comes from its \`origin.*\` headers, which count for something on this topic only.
+- It keeps where it stands in \`tailrace.positions\`, with what became of each plan’s records: stored, skipped by reason, dead, tried again, the highest offset of the origin, and a checksum. It writes that before each commit and goes on there after a restart. From it \`replay run\` and \`replay receipt\` know that all was applied. While it can not be written, records are indexed all the same, nothing is committed, and \`/readyz\` is degraded.
+- A record is retried in place for as long as it takes. A dead one goes to the same dead letters as a live one, under its origin’s coordinates, with how often it was brought back (\`dlq.replays\`).
+- A replay made with \`--keep DAYS\` lets the indexer make, and write to, the index of a day beyond \`INDEX_RETENTION_DAYS\`. Until when it is kept stands in the index’s mapping, as \`_meta.expires_at\`; a later replay that keeps it longer moves that, and an earlier time never replaces a later one. The indexer deletes no index, of whatever day: who deletes old ones must leave one alone until its \`expires_at\`.
+- A fault of the side channel stops no live record. \`/readyz\` is then degraded (\`replay\`), and a consumer that broke is started again by itself. If the topic is deleted and made anew while the indexer runs, its partitions stand still until a restart, which reads the new one from its start.
 
 ## When a partition stops
 

@@ -128,13 +128,10 @@ await runService({
       );
     const watcherOf = (group: string) => {
       const pace = new Pace(MAX_POLL_INTERVAL_MS, log);
-      const observers = [figures.observer(group), runtimeLog(log), pace.see];
-      return {
-        pace,
-        observe: (event: RuntimeEvent) => {
-          for (const see of observers) see(event);
-        },
-      };
+      return { pace, observers: [figures.observer(group), runtimeLog(log), pace.see] };
+    };
+    const toAll = (observers: readonly ((event: RuntimeEvent) => void)[]) => (event: RuntimeEvent) => {
+      for (const observe of observers) observe(event);
     };
     const live = watcherOf(GROUP.name);
     const open = async (): Promise<ConsumerRuntime> => {
@@ -154,7 +151,7 @@ await runService({
           deadLetters: deadLetters.port,
           history: lake,
           positions: positionsLog(kafka, { group: GROUP.name, topic: POSITIONS_TOPIC, publisher: positions }),
-          observe: live.observe,
+          observe: toAll(live.observers),
         },
       );
       await runtime.start();
@@ -177,13 +174,13 @@ await runService({
     // What says of no topic of ours that it comes from there must not wait for a topic that nobody makes.
     const sourceOf = (topic: string): string => (topics.includes(topic) ? topic : STREAM);
     const replayLetters = { ...deadLetters.port, topic: (source: string) => deadLetterTopic(sourceOf(source), GROUP.name) };
-    const openReplay = async (): Promise<ConsumerRuntime> => {
+    const openReplay = async (observe: (event: RuntimeEvent) => void): Promise<ConsumerRuntime> => {
       const broker = connect(REPLAY_GROUP);
       const port = channelLog(kafka, { group: REPLAY_GROUP, topic: POSITIONS_TOPIC, publisher: positions });
       const channel = new SideChannel(sinkOf(broker, REPLAY_BULKS_AT_ONCE), port);
       const replay = createConsumerRuntime(
         { ...replayOptions(config), group: REPLAY_GROUP, topics: channels, sideChannels: channels, sink: channel, start: 'earliest' },
-        { broker, clock: systemClock, deadLetters: replayLetters, keeper: channel, observe: replayed.observe },
+        { broker, clock: systemClock, deadLetters: replayLetters, keeper: channel, observe: toAll([...replayed.observers, observe]) },
       );
       await replay.start();
       return replay;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type SideTopic, sideTopicName } from '@tailrace/events';
-import { backoffMs, type ConsumerRuntime, DEFAULT_BACKOFF, runtimeHealth } from '@tailrace/kafka-kit';
+import { backoffMs, type ConsumerRuntime, DEFAULT_BACKOFF, type RuntimeEvent, reasonsOf, runtimeHealth } from '@tailrace/kafka-kit';
 import type { Check } from '@tailrace/service';
 
 const REPLAY: SideTopic = 'replay';
@@ -11,8 +11,8 @@ export function replayTopic(source: string, group: string): string {
 }
 
 export interface ReplayConsumerOptions {
-  /** Makes and starts a runtime. */
-  readonly open: () => Promise<ConsumerRuntime>;
+  /** Makes and starts a runtime, which tells `observe` what happens. */
+  readonly open: (observe: (event: RuntimeEvent) => void) => Promise<ConsumerRuntime>;
   /** Told of a fault that ended a runtime, or kept one from starting. */
   readonly onFault: (sentence: string) => void;
 }
@@ -27,6 +27,8 @@ export class ReplayConsumer {
   readonly #ended: Promise<void>;
   #runtime: ConsumerRuntime | undefined;
   #fault: string | undefined;
+  /** Why what was applied is not written down, while it is not. */
+  #unkept: string | undefined;
 
   constructor(options: ReplayConsumerOptions) {
     this.#options = options;
@@ -44,6 +46,8 @@ export class ReplayConsumer {
       return { state: 'degraded', sentence: `Replayed records wait, and their consumer is started again by itself: ${this.#fault}` };
     if (this.#runtime === undefined) return { state: 'ok', sentence: 'The consumer of replayed records is starting.' };
     const { state, sentence } = runtimeHealth(this.#runtime, servers);
+    if (state === 'ok' && this.#unkept !== undefined)
+      return { state: 'degraded', sentence: `Replayed records are indexed, and no receipt comes meanwhile: ${this.#unkept}` };
     return state === 'ok' ? { state, sentence } : { state: 'degraded', sentence: `Of replayed records: ${sentence}` };
   }
 
@@ -53,11 +57,17 @@ export class ReplayConsumer {
     await this.#ended;
   }
 
+  #see(event: RuntimeEvent): void {
+    if (event.kind !== 'positions') return;
+    if (event.outcome === 'not-written') this.#unkept = reasonsOf(event.cause);
+    else if (event.outcome === 'written') this.#unkept = undefined;
+  }
+
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
     for (let faults = 0; !signal.aborted; faults += 1) {
       try {
-        const runtime = await this.#options.open();
+        const runtime = await this.#options.open((event) => this.#see(event));
         this.#runtime = runtime;
         this.#fault = undefined;
         // Asked to stop while it was opened: nobody else ends it.

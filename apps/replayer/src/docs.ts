@@ -56,6 +56,14 @@ Of a long chain few entries are read: all that stand for no object, those at its
 
 The last line is the answer: since when every record of every partition can be brought back. Where there is a hole, that is since behind the latest one; what is older can be had in part.
 
+As a metric the archivers tell it, each for its own partitions, looked up every five minutes: \`tailrace_replay_window_start_seconds\` is the broker time of the oldest record, by source. How far back all partitions can be replayed, in seconds, is in Prometheus:
+
+\`\`\`
+time() - max(min by (topic, partition) (tailrace_replay_window_start_seconds))
+\`\`\`
+
+The metric knows the first object of each chain, the first record of each log, and whether the two meet (\`tailrace_replay_window_hole_offsets\` above 0: they do not). It lists no lake, so holes and losses further inside a chain are seen by \`replay window\` alone.
+
 ## A plan
 
 \`replay plan\` resolves a window of time into offsets and freezes them. A plan names **offsets, never sources**: where a record is read is decided when it is read, from the lake or from Kafka, whichever has it then. \`show\` and \`plan\` say what has them now.
@@ -76,7 +84,7 @@ More that a plan freezes: \`--where\` (a field of the event, or \`attributes.NAM
 \`replay run\` sends a plan and waits until the consumer has applied all of it.
 
 - **Sources.** The lake for what is archived and older than ${span(LIVE_TAIL_MS)}; Kafka, which holds that in memory, for the rest. It is decided while reading: what Kafka deletes meanwhile comes from the lake, and after every chunk from Kafka the lake is asked again. What the lake has a hole for, or has declared lost, comes from Kafka where that still has it. Each offset is read once. Voids and declared losses are passed and counted; at offsets that nobody has and nobody has declared the run stops with exit code 1 and names them; what Kafka has deleted and the archiver is about to put is waited for. \`--source\` reads from one of them alone.
-- **Bounds.** \`--rate\` bounds the bytes a second. While \`--max-unread\` records wait on the side channel nothing more is sent; a consumer that is away is waited for. While a live group is late and falls back further, the replay pauses. It says why it waits.
+- **Bounds.** \`--rate\` bounds the bytes a second. While \`--max-unread\` records wait on the side channel nothing more is sent; a consumer that is away is waited for. While a live group that has members is more than 2 s behind and falls back further, the replay pauses (one that holds batches, as the archiver: while it is behind by more than its allowed delay). A partition whose commit has stood for a minute is stopped, not slow, and keeps a replay no longer. It says why it waits.
 - **Order.** In the order of offsets in each partition. No order is promised between replayed and live records of a key: a replay repairs what is stored under the record's own id.
 - **Interrupted**, also by kill -9: \`run\` with the same number goes on where it stopped. What stands on the side channel tells how far it got, so nothing is left out, and what may be sent twice is counted once.
 - **One at a time.** A run into a consumer waits, and says for which, while an earlier one is neither over nor cancelled.

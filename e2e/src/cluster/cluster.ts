@@ -109,7 +109,7 @@ export class Cluster {
 
   /** Begins a command of the replayer as the process that does the work, so that it can be killed. */
   replayer(...args: string[]): Command {
-    return new Command(process.execPath, ['apps/replayer/dist/cli.js', ...args], { environment: this.#environment });
+    return new Command(process.execPath, ['apps/replayer/dist/cli.js', 'replay', ...args], { environment: this.#environment });
   }
 
   /** Ends everything, in order where that works. */

@@ -1,9 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { firstTimes } from '@tailrace/kafka-kit';
 import { Cluster } from '../cluster/cluster.ts';
 import type { Member } from '../cluster/member.ts';
 import { until } from '../machine/until.ts';
-import { TOPIC } from '../pipeline/endpoints.ts';
+import { kafkaSettings, TOPIC } from '../pipeline/endpoints.ts';
 import { Traffic } from '../traffic/traffic.ts';
 import { type ParserName, writeParsers } from './parsers.ts';
 
@@ -39,7 +40,8 @@ export class Stage {
     this.#parser = writeParsers(folder);
     this.#gateway = cluster.join('ingest-gateway');
     this.#indexer = cluster.join('indexer', this.#parser('good'));
-    cluster.join('archiver');
+    // Several objects for each partition of a window, so that lake and Kafka meet inside of it.
+    cluster.join('archiver', { ARCHIVER_MAX_RECORD_TIME_MS: '2000' });
   }
 
   static async open(options: StageOptions): Promise<Stage> {
@@ -96,6 +98,14 @@ export class Stage {
     readonly { readonly partition: number; readonly logStart: number; readonly logEnd: number; readonly indexed: number }[]
   > {
     return (await this.cluster.admin.groupLag('indexer', [TOPIC])).map(({ committed, ...log }) => ({ ...log, indexed: committed ?? 0 }));
+  }
+
+  /** The broker time of the oldest record that a stopped indexer has not indexed: the next one begins there. */
+  async oldestNotIndexedMs(): Promise<number> {
+    const positions = (await this.logs()).filter(({ indexed, logEnd }) => indexed < logEnd);
+    const first = positions.map(({ partition, indexed }) => ({ topic: TOPIC, partition, first: indexed }));
+    const times = await firstTimes(kafkaSettings(this.cluster.endpoints), 'tailrace-e2e', first);
+    return Math.min(Date.now(), ...times.values());
   }
 
   /** Waits until both groups have committed everything up to these ends: those of now where they are not given. */

@@ -1,6 +1,6 @@
 import { EVENT_TYPE_HEADER, EVENT_VERSION_HEADER, SERVICE_EVENT_TYPE, SERVICE_EVENT_VERSION } from './event-headers.ts';
 import { type Field, MAX_EVENT_BYTES, serviceEventFields } from './fields.ts';
-import { gapPolicies, groups } from './groups.ts';
+import { gapPolicies, groups, replayable } from './groups.ts';
 import { eventFieldMappings } from './index-mapping.ts';
 import { serviceEventSchema } from './json-schema.ts';
 import { parquetColumns } from './parquet-columns.ts';
@@ -89,9 +89,9 @@ const deadLetterHeaders: readonly (readonly string[])[] = [
     'Where the record stood at first; the time is the broker’s, in ms.',
   ],
   ['`dlq.via.…`', 'The same five of where it came from last: a side topic, else the same again.'],
-  ['`dlq.group`', 'Who could not take it.'],
+  ['`dlq.group`', 'Who could not take it: the group, or `<group>.replay` of what died on its side channel.'],
   ['`dlq.attempts`', 'How many times it was tried since it was read.'],
-  ['`dlq.replays`', 'How many times it was brought back from the dead letters.'],
+  ['`dlq.replays`', 'How many times it was brought back from the dead letters. It travels on in the side channel, and back.'],
   ['`dlq.failed_at`', 'When, in RFC 3339.'],
   ['`origin.topic`, `.incarnation`, `.partition`, `.offset`, `.timestamp`', 'As `dlq.source.…`: on every side topic.'],
   ['`origin.empty`', '`key`, `value` or `key,value`: what is null here was empty.'],
@@ -157,6 +157,8 @@ At every assignment, and whenever an offset comes that was not expected, a parti
 
 ${table(['policy', 'what it does about expired records', 'in this release'], policies)}
 
+With \`restore\` a partition reads what is missing from the lake, in order, and goes on from Kafka as soon as that has the next record and keeps it for longer than another hour (of a retention below four hours: a quarter of it), or at the lake’s end. What the lake declares lost, or has from before the archive, is passed and counted. What is not archived yet is waited for: it is asked for every 30 seconds, and \`/readyz\` names the range. What the lake should have and has not (an object that is gone or damaged) halts the partition by its exact range. Mend it and restart the group; or pass it with \`group reset --to offset:N\`, which for such a group may name an offset that Kafka no longer holds. While it restores, \`/readyz\` is degraded and says how far it is, \`tailrace_consumer_restoring\` is 1, and the log says when it began and ended, with counts.
+
 ## Where a group goes on
 
 Kafka forgets a group’s commits when it has had no member for 7 days, and those of a topic at once when that is deleted. So the groups whose position is their commit keep it a second time, in \`tailrace.positions\`: behind each commit, once a minute for a partition that moves, and when a partition is given back. A partition is opened by the first of these that there is:
@@ -169,7 +171,9 @@ Kafka forgets a group’s commits when it has had no member for 7 days, and thos
 
 A record there has the key \`["position", group, topic, partition]\` and the value \`{"incarnation": …, "next": …}\`: the first eight characters of the topic’s id, and the next offset to read. Of a group that has only begun it also has \`"first": true\`. What nobody can read is passed and counted.
 
-While the topic can not be written or read, every group reads on; \`tailrace_consumer_positions_total\` counts it, and the log says what to do. Only a partition without a commit waits for it, because without it nobody can tell a new group from a forgotten one. The services need the right to read and write there.
+The consumer of replayed records (group \`indexer.replay\`) keeps a record of the same kind before each commit, with what became of each plan’s records below it (\`"plans"\`), and goes on there whatever its commit says; without one, and in a side channel that was made anew, it begins at the log’s start. Beside it stand the senders’ records, \`["sent", group, plan, topic, partition]\`: how far a plan was sent, until its receipt is put.
+
+While the topic can not be written or read, every group reads live records on (of replayed ones nothing is committed then, and no partition is opened); \`tailrace_consumer_positions_total\` counts it, and the log says what to do. Only a partition without a commit waits for it, because without it nobody can tell a new group from a forgotten one. The services need the right to read and write there.
 
 A truncated log halts every group, and a topic made anew halts all but those with \`record-and-go-on\`, which write down where the old one ended and read the new one from its start.
 
@@ -185,11 +189,24 @@ npx tailrace --endpoints tailrace.json group reset --group indexer --topic servi
 
 ## Dead letters
 
-A record that a group could not take lies in \`<topic>.<group>.dlq\`, in the partition of its number, with its original key, value and headers and these on top. \`npx tailrace dlq ls\` and \`npx tailrace dlq show\` read them. One that the topic refuses (too large even there) is stored in the lake’s bucket as JSON with all of this, under \`<prefix>/_unsendable/<group>/<topic>~<incarnation>/<partition>/<offset, 20 digits>.json\`.
+A record that a group could not take lies in \`<topic>.<group>.dlq\`, in the partition of its number, with its original key, value and headers and these on top. \`npx tailrace dlq ls\` and \`npx tailrace dlq show\` read them, and \`npx tailrace dlq replay\` brings them back. One that the topic refuses (too large even there) is stored in the lake’s bucket as JSON with all of this, under \`<prefix>/_unsendable/<group>/<topic>~<incarnation>/<partition>/<offset, 20 digits>.json\`.
 
 ${table(['header', 'what it says'], deadLetterHeaders)}
 
 What this client can not carry as it is (an empty key or value, a header with a null value or a NUL in its name, a header with a name of ours) travels in \`origin.empty\` and \`origin.headers\`, and \`dlq show\` gives it back. So in another tool a null key or value is an empty one where \`origin.empty\` names it.
+
+## Dead letters once more
+
+\`npx tailrace dlq replay --group ${replayable[0]?.name}\` sends dead letters to their group once more, through its side channel (\`<topic>.<group>.replay\`), in the partition of their number and with their original key, value, headers and coordinates: the group writes them under the ids that they always had, so nothing is doubled. It takes the filters of \`dlq ls\` (\`--reason\`, \`--source\`, \`--from\`, \`--to\`), shows what it would send, and asks; \`--yes\` answers, \`--dry-run\` sends nothing. No live group is touched.
+
+- **Of each record only its latest letter counts**: the one with the most rounds behind it, of those the newest. A record has several when it died again after it was brought back, when it was read again after a reset, and sometimes after a crash. A filter is about that latest one, and each record is sent once, with \`dlq.replays\` one higher.
+- **The sixth round is refused**, counted and named: what five rounds did not bring through needs a person.
+- **What the topic held at the beginning is meant.** What dies again meanwhile is not sent again by the same command.
+- **Was it taken?** \`npx tailrace group lag --group ${replayable[0]?.name}.replay\` counts what waits in the side channel. Once that is 0, all were tried, and \`npx tailrace dlq ls --from\` with the time of the replay shows those that died again (the command prints both lines); the others are fine. Their letters stay until they expire: sent once more, they only write the same again.
+- Sending stops with exit code 1 when Kafka has acknowledged nothing for 90 seconds, and says how far it got; run it again. Letters under \`_unsendable/\` in the bucket are not sent: no topic takes them.
+- It needs 60 bytes of memory for each record that has letters, and reads the topic three times. \`--source TOPIC/PARTITION\` narrows it to one partition.
+
+\`group reset --topic <topic>.<group>.replay\` ends a halt of a side channel; what was counted there of replays under way is then forgotten, and their receipts stay short.
 `;
 }
 

@@ -23,6 +23,19 @@ export interface LakeHistoryPorts {
 
 type Of = Parameters<RecordHistory['read']>[0];
 
+/** Where an entry begins; `behind` is where the next one begins: the last has none. */
+interface Listed {
+  readonly first: number;
+  readonly behind: number | undefined;
+}
+
+/** An entry, whether what it claims can be told, and of a data entry its object. */
+interface Found {
+  readonly entry: LedgerEntry;
+  readonly stands: boolean;
+  readonly body: Buffer | undefined;
+}
+
 /**
  * What the lake keeps of a partition, byte for byte as it was, up to its chain's end. An object is fetched whole; the checksum of what was read of one is
  * compared behind its last record: one that differs is a hole behind records that were given already.
@@ -37,25 +50,56 @@ export class LakeHistory implements RecordHistory {
   async *read(of: Of, from: number, to: number, signal: AbortSignal): AsyncIterable<HistoryPart> {
     const chain: ChainId = { topic: of.topic, incarnation: of.incarnation, partition: of.partition };
     let at = from;
-    for await (const { first, behind } of this.#firsts(chain, from)) {
+    for await (const { first, behind, found } of oneAhead(this.#found(chain, from, to))) {
       signal.throwIfAborted();
       if (at >= to) return;
       if (first > at) throw new HistoryHole(of, at, Math.min(first, to), 'the lake has no entry for them');
-      const entry = await this.#entry(of, chain, first, at, behind);
+      if (found === undefined) return;
+      const { entry, stands, body } = entryOf(of, await found, at, behind);
       if (entry.next <= at) continue;
+      const range = { first: at, next: Math.min(entry.next, to) };
       if (entry.kind !== 'data') {
-        const kind = entry.kind === 'genesis' ? 'before-archive' : entry.kind;
-        yield { kind, from: at, to: Math.min(entry.next, to) };
-      } else if (!(await claimStands(this.#ports.ledger, chain, entry))) {
+        yield { kind: entry.kind === 'genesis' ? 'before-archive' : entry.kind, from: range.first, to: range.next };
+      } else if (!stands) {
         if (behind === undefined) return;
-        throw new HistoryHole(of, at, Math.min(entry.next, to), `${entry.object} is gone from the lake`);
-      } else yield* this.#ofEntry(of, entry, { first: at, next: Math.min(entry.next, to) }, signal);
+        throw new HistoryHole(of, range.first, range.next, `${entry.object} is gone from the lake`);
+      } else if (body === undefined) {
+        // Beside a claim without an object stands a note that nothing was left of its range.
+        yield { kind: 'lost', from: range.first, to: range.next };
+      } else yield* this.#ofEntry(of, entry, body, range, signal);
       at = entry.next;
     }
   }
 
-  /** The entries from the one on that holds `from`; `behind` is where the next one begins: the last has none. */
-  async *#firsts(chain: ChainId, from: number): AsyncIterable<{ readonly first: number; readonly behind: number | undefined }> {
+  /** The entries below `to`, each with its object, and one that begins behind: what lies before that may be a hole. */
+  async *#found(chain: ChainId, from: number, to: number): AsyncIterable<Listed & { readonly found?: Promise<Found | LedgerDamage> }> {
+    for await (const listed of this.#firsts(chain, from)) {
+      if (listed.first >= to) {
+        yield listed;
+        return;
+      }
+      const found = this.#find(chain, listed, from);
+      // Told when it is awaited, which is only when the reading gets there.
+      found.catch(() => {});
+      yield { ...listed, found };
+    }
+  }
+
+  async #find(chain: ChainId, { first }: Listed, from: number): Promise<Found | LedgerDamage> {
+    const { ledger } = this.#ports;
+    try {
+      const entry = await ledger.readEntry(chain, first);
+      if (entry.kind !== 'data' || entry.next <= from) return { entry, stands: true, body: undefined };
+      const stands = await claimStands(ledger, chain, entry);
+      return { entry, stands, body: stands ? await ledger.store.get(entry.object) : undefined };
+    } catch (fault) {
+      if (fault instanceof LedgerDamage) return fault;
+      throw fault;
+    }
+  }
+
+  /** The entries from the one on that holds `from`. */
+  async *#firsts(chain: ChainId, from: number): AsyncIterable<Listed> {
     const { ledger } = this.#ports;
     const start = (await ledger.firstBelow(chain, from)) ?? from;
     let before: number | undefined;
@@ -67,25 +111,8 @@ export class LakeHistory implements RecordHistory {
     if (before !== undefined) yield { first: before, behind: undefined };
   }
 
-  async #entry(of: Of, chain: ChainId, first: number, at: number, behind: number | undefined): Promise<LedgerEntry> {
-    try {
-      return await this.#ports.ledger.readEntry(chain, first);
-    } catch (fault) {
-      // What a damaged entry covers is told by the one behind it; behind the last one nobody knows where to go on.
-      if (fault instanceof LedgerDamage && behind !== undefined)
-        throw new HistoryHole(of, at, Math.max(behind, at + 1), fault.message.replace(/\.$/, ''));
-      throw fault;
-    }
-  }
-
-  async *#ofEntry(of: Of, entry: DataEntry, range: OffsetRange, signal: AbortSignal): AsyncIterable<HistoryPart> {
-    const { ledger, database, folder } = this.#ports;
-    const body = await ledger.store.get(entry.object);
-    if (body === undefined) {
-      // Beside a claim without an object stands a note that nothing was left of its range.
-      yield { kind: 'lost', from: range.first, to: range.next };
-      return;
-    }
+  async *#ofEntry(of: Of, entry: DataEntry, body: Buffer, range: OffsetRange, signal: AbortSignal): AsyncIterable<HistoryPart> {
+    const { database, folder } = this.#ports;
     const path = join(folder, `${randomUUID()}.parquet`);
     try {
       await writeFile(path, body);
@@ -141,5 +168,29 @@ export class LakeHistory implements RecordHistory {
       at = hole.next;
     }
     if (at !== range.next) throw new FileDamage(entry.object, `its rows end before offset ${at}, and its entry at ${entry.next}`);
+  }
+}
+
+/** What a damaged entry covers is told by the one behind it; behind the last one nobody knows where to go on. */
+function entryOf(of: Of, found: Found | LedgerDamage, at: number, behind: number | undefined): Found {
+  if (!(found instanceof LedgerDamage)) return found;
+  if (behind === undefined) throw found;
+  throw new HistoryHole(of, at, Math.max(behind, at + 1), found.message.replace(/\.$/, ''));
+}
+
+/** Asks for the next item before it gives one: an object is fetched while the one before it is decoded. */
+async function* oneAhead<T>(items: AsyncIterable<T>): AsyncIterable<T> {
+  const from = items[Symbol.asyncIterator]();
+  try {
+    for (let next = from.next(); ; ) {
+      const { done, value } = await next;
+      if (done === true) return;
+      next = from.next();
+      // Told when it is its turn.
+      next.catch(() => {});
+      yield value;
+    }
+  } finally {
+    await from.return?.();
   }
 }

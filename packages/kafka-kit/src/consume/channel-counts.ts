@@ -12,7 +12,7 @@ export function planOf(batch: Pick<Batch, 'notes'>, i: number): string | undefin
 }
 
 const PLAN_NOTE = 'replay.plan';
-const PLAN = /^\d{1,15}$/;
+const PLAN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** A record that counts for its plan, from when it is handed over until it has an outcome that settles it. About 100 bytes. */
 interface Waiting {

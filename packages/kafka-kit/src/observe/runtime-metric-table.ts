@@ -108,7 +108,7 @@ export const RUNTIME_METRICS = {
       outcome: everyOf<Told<'positions'>['outcome']>({ written: true, 'not-written': true, 'not-read': true, unreadable: true }),
     },
     says: 'Positions that are kept beside the commits: written, not written (tried again), records there that nobody can read, and readings that failed.',
-    respond: `\`not-written\` for an hour: look whether the topic is there (\`${TAILRACE} topics plan\`). The group reads on; should Kafka forget its commits, it would read more again.`,
+    respond: `\`not-written\` for an hour: look whether the topic is there (\`${TAILRACE} topics plan\`). The group reads on; should Kafka forget its commits, it would read more again. Of a group that reads replayed records, nothing is committed and no receipt comes meanwhile.`,
   },
   gaps: {
     name: 'tailrace_consumer_gaps_total',
