@@ -18,7 +18,10 @@ export function restoredValueSql(columns: readonly FileColumn[]): string {
 }
 
 function parseHeaders(json: string): LakeRecord['headers'] {
-  return (JSON.parse(json) as [string, string | null][]).map(([name, value]) => [name, value === null ? null : Buffer.from(value, 'base64')]);
+  return (JSON.parse(json) as [string, string | null][]).map(([name, value]) => [
+    name,
+    value === null ? null : Buffer.from(value, 'base64'),
+  ]);
 }
 
 /** What most records of a file have, written once: as text of every row they would cost more than the value's digest. */

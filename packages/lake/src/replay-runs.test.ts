@@ -37,3 +37,12 @@ it.each([
   await store.putIfAbsent('_replay/indexer/0000000001.json', Buffer.from(body));
   await expect(new ReplayRuns(store, '', 'indexer').list()).rejects.toThrow(what);
 });
+
+it('what a receipt is made from is read strictly', async () => {
+  const store = new MemoryStore();
+  const runs = new ReplayRuns(store, '', 'indexer');
+  const { id } = await runs.order(order(4));
+  const body = { format: 'tailrace-replay-sent-1', plan: 4, endedAtMs: 1, cancelled: false, partitions: [{ topic: 'a', records: -1 }] };
+  await store.putIfAbsent('_replay/indexer/0000000001.sent.json', Buffer.from(JSON.stringify(body)));
+  await expect(runs.sent(id)).rejects.toThrow(/does not say what was sent/);
+});
