@@ -70,15 +70,15 @@ export class Governor {
 
   /** One look. What can not be looked up is told once, and looked up again by the next one. */
   async look(): Promise<void> {
-    await this.#trying('save', () => this.#ports.save());
-    await this.#trying('cancelled', async () => {
+    await this.#trying('saving', () => this.#ports.save());
+    await this.#trying('cancellation', async () => {
       this.#cancelled ||= await this.#ports.isCancelled();
     });
-    await this.#trying('guard', async () => {
+    await this.#trying('live groups', async () => {
       this.#paused = await this.#ports.guard.check();
-      this.#tell('live', this.#paused);
+      this.#tell('late', this.#paused);
     });
-    await this.#trying('unread', async () => {
+    await this.#trying('side channel', async () => {
       // What is on its way now may be in the log, or not yet: it counts as both.
       const acknowledged = this.#acknowledged;
       const unread = await this.#ports.unread();
@@ -120,7 +120,7 @@ export class Governor {
     // As long as there is room, a consumer that is away is nothing to wait for.
     const away = this.#waitsForRoom && unread > 0 && !(await this.#ports.isRead());
     this.#tell(
-      'unread',
+      'away',
       away
         ? `Nothing reads the side channel of ${consumer}, where ${unread} records wait (--max-unread ${maxUnread}): the replay goes on as soon as ${consumer} runs.`
         : undefined,

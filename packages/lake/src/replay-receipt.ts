@@ -33,6 +33,24 @@ export interface SentReport {
   readonly partitions: readonly SentPartition[];
 }
 
+const WHOLE = ['partition', 'sideNext', 'records', 'bytes', 'fromLake', 'fromKafka', 'lost', 'beforeArchive', 'voids'] as const;
+const TEXTS = ['topic', 'incarnation', 'sideTopic', 'sideIncarnation'] as const;
+const CHECKSUM = /^[0-9a-f]{16}$/;
+
+/** Whether something that was read is a report. */
+export function isSentReport(value: object): value is SentReport {
+  const { plan, endedAtMs, cancelled, partitions } = value as Readonly<Record<string, unknown>>;
+  if (!Number.isSafeInteger(plan) || !Number.isSafeInteger(endedAtMs) || typeof cancelled !== 'boolean') return false;
+  return Array.isArray(partitions) && partitions.every(isSentPartition);
+}
+
+function isSentPartition(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const fields = value as Readonly<Record<string, unknown>>;
+  if (!WHOLE.every((name) => Number.isSafeInteger(fields[name]) && Number(fields[name]) >= 0)) return false;
+  return TEXTS.every((name) => typeof fields[name] === 'string') && CHECKSUM.test(String(fields.checksum));
+}
+
 /** What became of the records, each counted once. */
 export type Applied = Omit<AppliedCounts, 'through'>;
 

@@ -1,6 +1,6 @@
 import { FileDamage, GONE } from './file-damage.ts';
 import { type ObjectStore, StoreError } from './object-store.ts';
-import type { Receipt, SentReport } from './replay-receipt.ts';
+import { isSentReport, type Receipt, type SentReport } from './replay-receipt.ts';
 
 /** That a plan is to be sent. Orders into one consumer are carried out one by one, in the order of their numbers. */
 export interface ReplayOrder {
@@ -97,8 +97,12 @@ export class ReplayRuns {
     return (await this.sent(id)) ?? report;
   }
 
+  /** Throws FileDamage where it makes no sense: a receipt is made from it. */
   async sent(id: number): Promise<SentReport | undefined> {
-    return (await this.#read(id, 'sent')) as SentReport | undefined;
+    const report = await this.#read(id, 'sent');
+    if (report === undefined) return undefined;
+    if (!isSentReport(report)) throw new FileDamage(this.#key(id, 'sent'), 'it does not say what was sent');
+    return report;
   }
 
   /** The receipt as it stands. */

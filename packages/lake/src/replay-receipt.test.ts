@@ -1,0 +1,101 @@
+import type { AppliedCounts, ChannelPosition } from '@tailrace/kafka-kit';
+import { expect, it } from 'vitest';
+import type { StoredPlan } from './replay-plans.ts';
+import {
+  type ChannelPositions,
+  disagreeing,
+  isGood,
+  makeReceipt,
+  notApplied,
+  type SentPartition,
+  type SentReport,
+  sideKey,
+} from './replay-receipt.ts';
+import { CHAIN } from './testing/index.ts';
+
+const plan: StoredPlan = {
+  id: 7,
+  attempt: 'a',
+  madeAtMs: 1,
+  stream: 's',
+  into: 'indexer',
+  window: { fromMs: 1, toMs: 2, by: 'broker', skewMs: 0 },
+  where: ['service = a'],
+  partitions: [],
+};
+const sent = (partition: number, more: Partial<SentPartition> = {}): SentPartition => ({
+  ...CHAIN,
+  partition,
+  sideTopic: 'side',
+  sideIncarnation: 'sideLife',
+  sideNext: 100,
+  records: 10,
+  bytes: 50,
+  checksum: 'ffffffffffffffff',
+  fromLake: 6,
+  fromKafka: 4,
+  lost: 0,
+  beforeArchive: 0,
+  voids: 0,
+  ...more,
+});
+const counts = (more: Partial<AppliedCounts> = {}): AppliedCounts => ({
+  through: 40,
+  stored: 8,
+  skipped: { old: 2 },
+  dead: 0,
+  retried: 1,
+  checksum: 'ffffffffffffffff',
+  ...more,
+});
+const at = (partition: number, more: Partial<ChannelPosition> = {}): [string, ChannelPosition] => [
+  sideKey('side', partition),
+  { topic: 'side', partition, incarnation: 'sideLife', nextToRead: 100, plans: { 7: counts() }, ...more },
+];
+const report = (partitions: readonly SentPartition[], cancelled = false): SentReport => ({ plan: 7, endedAtMs: 3, cancelled, partitions });
+const make = (of: SentReport, channels: ChannelPositions) => makeReceipt(plan, { id: 2, madeAtMs: 2 }, of, channels, 9);
+
+it('adds up what was sent and what became of it', () => {
+  const receipt = make(
+    report([sent(0), sent(1, { checksum: '0000000000000002' }), sent(2, { records: 0, bytes: 0, checksum: '0000000000000000' })]),
+    new Map([at(0), at(1, { plans: { 7: counts({ skipped: { old: 1, odd: 1 }, checksum: '0000000000000002' }) } })]),
+  );
+  expect(receipt).toMatchObject({
+    run: 2,
+    plan: 7,
+    where: ['service = a'],
+    startedAtMs: 2,
+    sentAtMs: 3,
+    madeAtMs: 9,
+    // Modulo 2^64.
+    sent: { records: 20, bytes: 100, checksum: '0000000000000001', fromLake: 18, fromKafka: 12 },
+    applied: { stored: 16, skipped: { old: 3, odd: 1 }, dead: 0, retried: 2, checksum: '0000000000000001' },
+    agrees: true,
+  });
+  expect(receipt === undefined ? undefined : isGood(receipt)).toBe(true);
+});
+
+it.each<[string, ChannelPositions, number]>([
+  ['the consumer has said nothing', new Map(), 10],
+  ['it stands below what was sent', new Map([at(0, { nextToRead: 99, plans: { 7: counts({ stored: 5 }) } })]), 3],
+  ['it speaks of another life of the side channel', new Map([at(0, { incarnation: 'otherOne' })]), 10],
+])('there is none while something is not applied: %s', (_, channels, left) => {
+  expect(make(report([sent(0)]), channels)).toBeUndefined();
+  expect(notApplied([sent(0)], channels, 7)).toBe(left);
+});
+
+it.each<[string, Partial<AppliedCounts>]>([
+  ['a record less', { stored: 7 }],
+  ['another record', { checksum: 'fffffffffffffffe' }],
+])('says where the two differ: %s', (_, more) => {
+  const receipt = make(report([sent(0), sent(1)]), new Map([at(0), at(1, { plans: { 7: counts(more) } })]));
+  if (receipt === undefined) throw new Error('it is complete');
+  expect([receipt.agrees, isGood(receipt), disagreeing(receipt)]).toEqual([false, false, [expect.stringContaining('partition 1')]]);
+});
+
+it('is not good with a dead letter, nor when the run was cancelled', () => {
+  const dead = make(report([sent(0)]), new Map([at(0, { plans: { 7: counts({ stored: 7, dead: 1 }) } })]));
+  const cancelled = make(report([sent(0)], true), new Map([at(0)]));
+  for (const receipt of [dead, cancelled])
+    expect(receipt === undefined ? undefined : [receipt.agrees, isGood(receipt)]).toEqual([true, false]);
+});
