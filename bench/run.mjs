@@ -5,7 +5,7 @@ import { bootstrap } from '../scripts/lib/bootstrap.mjs';
 import { runScript } from '../scripts/lib/run.mjs';
 
 const BARS = ['runtime', 'archiver', 'indexer', 'replay', 'restore'];
-const PARTS = ['pipeline', ...BARS];
+const PARTS = ['pipeline', ...BARS, 'beside'];
 
 await runScript(async ({ env, signal, print }) => {
   const named = process.argv.slice(2);
@@ -18,5 +18,6 @@ await runScript(async ({ env, signal, print }) => {
   if (parts.includes('pipeline')) await (await import('./pipeline.mjs')).measurePipeline(signal);
   const bars = BARS.filter((part) => parts.includes(part));
   if (bars.length > 0) await (await import('./bars.mjs')).measureBars(bars, signal, print);
+  if (parts.includes('beside')) await (await import('./beside.mjs')).measureBeside(signal, print);
   return 0;
 });

@@ -115,14 +115,23 @@ export class Member {
 
   /** The partitions that it says it owns now; none where it does not answer: it starts, is held, or has ended. */
   async partitions(): Promise<readonly number[]> {
-    if (this.#health === undefined || this.#held !== undefined || !this.running) return [];
+    const lags = (await this.#metrics()).matchAll(/^tailrace_consumer_lag_records\{.*topic="service-events",partition="(\d+)"/gm);
+    return [...lags].map(([, partition]) => Number(partition));
+  }
+
+  /** How late it says that it is as a member of a group, in seconds: the greatest of its partitions. */
+  async lagSeconds(group: GroupName): Promise<number> {
+    const lags = (await this.#metrics()).matchAll(/^tailrace_consumer_lag_seconds\{group="([^"]+)".*\} (\S+)$/gm);
+    return Math.max(0, ...[...lags].filter(([, of]) => of === group).map(([, , seconds]) => Number(seconds)));
+  }
+
+  /** Its page of metrics; empty where it does not answer: whoever waits looks again, and says so if it never does. */
+  async #metrics(): Promise<string> {
+    if (this.#health === undefined || this.#held !== undefined || !this.running) return '';
     try {
-      const text = await (await fetch(`${this.#health}/metrics`, { signal: AbortSignal.timeout(LOOK_MS) })).text();
-      return [...text.matchAll(/^tailrace_consumer_lag_records\{.*topic="service-events",partition="(\d+)"/gm)].map(([, partition]) =>
-        Number(partition),
-      );
+      return await (await fetch(`${this.#health}/metrics`, { signal: AbortSignal.timeout(LOOK_MS) })).text();
     } catch {
-      return []; // As good as none: whoever waits looks again, and says so if it never answers.
+      return ''; // As good as no answer.
     }
   }
 
