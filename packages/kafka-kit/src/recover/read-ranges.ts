@@ -13,6 +13,8 @@ export interface LogRange extends TopicPartition {
 const MAX_POLL_RECORDS = 1000;
 const POLL_MS = 500;
 const CLOSE_MS = 5000;
+/** One alone may have met an event of the client's own. */
+const EMPTY_POLLS = 2;
 const MAX_POLL_INTERVAL_MS = 300_000;
 /** Nothing for so long while records are there: the brokers are away. */
 const STALLED_MS = 30_000;
@@ -62,9 +64,11 @@ async function* connectedRead(
     if (open.size === 0) return;
     consumer.assign([...open.values()].map(({ topic, partition, from }) => ({ topic, partition, nextToRead: from })));
     let heardMs = performance.now();
+    let emptyPolls = 0;
     while (open.size > 0) {
       const polled = await consumer.poll(MAX_POLL_RECORDS, POLL_MS);
       const wanted = polled.filter((record) => record.offset < (open.get(partitionKey(record))?.to ?? 0));
+      emptyPolls = polled.length > 0 ? 0 : emptyPolls + 1;
       if (wanted.length > 0) yield wanted;
       for (const { topic, partition, offset } of polled) {
         const range = open.get(partitionKey({ topic, partition }));
@@ -72,8 +76,10 @@ async function* connectedRead(
       }
       let ended = 0;
       for (const [key, range] of open) {
-        // A range may end in offsets that hold no record: then only the client's own position tells.
-        if (Math.max(range.from, consumer.fetchPosition(range) ?? 0) < range.to) continue;
+        // A range may end in offsets that hold no record: then only the client's own position tells. That is of what was fetched, and megabytes of it
+        // may wait inside the client: believed once polls find nothing there, else a slow reader would lose them.
+        const fetched = emptyPolls >= EMPTY_POLLS ? (consumer.fetchPosition(range) ?? 0) : 0;
+        if (Math.max(range.from, fetched) < range.to) continue;
         open.delete(key);
         consumer.unassign([{ topic: range.topic, partition: range.partition }]);
         ended += 1;
