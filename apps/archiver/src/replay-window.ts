@@ -93,7 +93,8 @@ export class ReplayWindowWatch {
       const at = chainText(chain);
       const logStart = starts.get(at) ?? 0;
       const holeOffsets = Math.max(0, logStart - (ends.get(at) ?? logStart));
-      found.set(at, { ...chain, kafkaMs: times.get(at), lakeMs: await this.#lakeMs(chain, at), holeOffsets, atMs: clock.nowMs() });
+      const [kafkaMs, lakeMs] = [brokerTime(times.get(at)), brokerTime(await this.#lakeMs(chain, at))];
+      found.set(at, { ...chain, kafkaMs, lakeMs, holeOffsets, atMs: clock.nowMs() });
     }
     this.#starts = found;
   }
@@ -114,4 +115,9 @@ export class ReplayWindowWatch {
     this.#from.set(at, look.kind === 'found' ? look.offset : look.from);
     return look.kind === 'found' ? look.timestampMs : undefined;
   }
+}
+
+/** Older than 1970 is no time of a broker. */
+function brokerTime(timeMs: number | undefined): number | undefined {
+  return timeMs !== undefined && timeMs >= 0 ? timeMs : undefined;
 }

@@ -62,6 +62,12 @@ describe('wrong use', () => {
     [['dlq', 'show', '--at', '3'], 'Give partition/offset'],
     [['dlq', 'show', '--source', 'service-events/3'], 'Give topic/partition/offset'],
     [['dlq', 'show', '--at', '3/1', '--source', 'service-events/3/1'], 'cannot be used with'],
+    [['dlq', 'replay'], "required option '--group <name>' not specified"],
+    [['dlq', 'replay', 'indexer', '--group', 'indexer'], 'did you mean npx tailrace dlq replay --group indexer?'],
+    [['dlq', 'replay', '--group', 'archiver'], 'No group archiver of this release has dead letters: name one of indexer.'],
+    [['dlq', 'replay', '--group', 'indexer', '--from', '2026-03-01T09:00:00'], 'Give a time with its zone'],
+    [['dlq', 'replay', '--group', 'indexer', '--source', 'other'], 'There are no dead letters of other: name one of service-events.'],
+    [['dlq', 'replay', '--group', 'indexer', '--yes'], 'KAFKA_BOOTSTRAP_SERVERS is not set'],
     [['topics', 'apply', 'local'], 'did you mean npx tailrace topics apply --profile local?'],
   ])('%j exits with 2 and one sentence', async (argv, sentence) => {
     expect(await main(argv)).toBe(2);

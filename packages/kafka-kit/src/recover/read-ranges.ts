@@ -12,6 +12,8 @@ export interface LogRange extends TopicPartition {
 
 const MAX_POLL_RECORDS = 1000;
 const POLL_MS = 500;
+/** So many polls that bring nothing, one behind the other, say that nothing waits inside the client. */
+const EMPTY_POLLS = 2;
 const CLOSE_MS = 5000;
 const MAX_POLL_INTERVAL_MS = 300_000;
 /** Nothing for so long while records are there: the brokers are away. */
@@ -62,10 +64,12 @@ async function* connectedRead(
     if (open.size === 0) return;
     consumer.assign([...open.values()].map(({ topic, partition, from }) => ({ topic, partition, nextToRead: from })));
     let heardMs = performance.now();
+    let emptyPolls = 0;
     while (open.size > 0) {
-      const readAhead = new Map([...open].map(([key, range]) => [key, consumer.fetchPosition(range) ?? 0]));
+      const fetched = new Map([...open].map(([key, range]) => [key, consumer.fetchPosition(range) ?? 0]));
       const polled = await consumer.poll(MAX_POLL_RECORDS, POLL_MS);
       const wanted = polled.filter((record) => record.offset < (open.get(partitionKey(record))?.to ?? 0));
+      emptyPolls = polled.length > 0 ? 0 : emptyPolls + 1;
       if (wanted.length > 0) yield wanted;
       for (const { topic, partition, offset } of polled) {
         const range = open.get(partitionKey({ topic, partition }));
@@ -73,9 +77,9 @@ async function* connectedRead(
       }
       let ended = 0;
       for (const [key, range] of open) {
-        // A range may end in offsets that hold no record: then only the client's own position tells. It runs ahead of what was delivered: believed
-        // at once, it would cut off what waits in the client while the caller takes its time. All that was read before a poll that brought nothing is delivered.
-        if (Math.max(range.from, polled.length === 0 ? (readAhead.get(key) ?? 0) : 0) < range.to) continue;
+        // A range may end in offsets that hold no record: then only the client's own position tells. That is of what was fetched, and megabytes of it
+        // may wait inside the client: what it was before a poll is believed once polls find nothing there, else a slow reader would lose them.
+        if (Math.max(range.from, emptyPolls < EMPTY_POLLS ? 0 : (fetched.get(key) ?? 0)) < range.to) continue;
         open.delete(key);
         consumer.unassign([{ topic: range.topic, partition: range.partition }]);
         ended += 1;
