@@ -34,6 +34,12 @@ export async function withReplays<T>(
     const runs = stored.runsInto(consumer);
     const state = new ChannelState({ settings, admin, positionsTopic: ports.positionsTopic, consumer, group: replayGroupName(consumer) });
     await state.refresh();
+    // What a command left that died right behind a receipt.
+    const done = (await runs.list()).filter(({ hasReceipt }) => hasReceipt);
+    await publishOnce(
+      settings,
+      done.flatMap(({ order }) => state.tombstones(order.plan)),
+    );
     const publish = (records: readonly OutgoingRecord[]): Promise<void> => publishOnce(settings, records);
     const settle = async (plan: StoredPlan): Promise<Settled | undefined> => {
       const run = await runs.of(plan.id);

@@ -34,10 +34,9 @@ export async function runCommand(id: number, flags: RunFlags, ports: Ports): Pro
     return await withReplays(config, ports, stored, plan.into, async (session) => {
       const { runs } = session;
       const run = await runs.order({ attempt: randomUUID(), plan: id, madeAtMs: ports.nowMs() });
-      refuseOver(run, plan);
       try {
-        await turnOf(run, plan, stored, session, ports);
-        if (!run.isSent) {
+        const { isSent } = await turnOf(run, plan, stored, session, ports);
+        if (!isSent) {
           const work = { plan, run, flags, config, stored, session, ports };
           await withLiveGuard(
             session.settings,
@@ -69,12 +68,16 @@ function refuseOver({ hasReceipt, isCancelled }: ReplayRun, { id }: StoredPlan):
   if (isCancelled) throw new ConfigError([`Plan ${id} was cancelled. ${anew}`]);
 }
 
-/** Waits while an earlier run into the same consumer is neither over nor cancelled. */
-async function turnOf(run: ReplayRun, plan: StoredPlan, stored: Stored, { runs, settle }: ReplaySession, ports: Ports): Promise<void> {
+/** Waits while an earlier run into the same consumer is neither over nor cancelled. Gives the run as it is then. */
+async function turnOf(run: ReplayRun, plan: StoredPlan, stored: Stored, { runs, settle }: ReplaySession, ports: Ports): Promise<ReplayRun> {
   let told: number | undefined;
   for (;;) {
-    const before = (await runs.list()).find((each) => each.id < run.id && !each.hasReceipt && !each.isCancelled);
-    if (before === undefined) return;
+    const all = await runs.list();
+    const own = all.find(({ id }) => id === run.id) ?? run;
+    // It may have been cancelled while it waited.
+    refuseOver(own, plan);
+    const before = all.find((each) => each.id < run.id && !each.hasReceipt && !each.isCancelled);
+    if (before === undefined) return own;
     const other = await stored.plans.get(before.order.plan);
     // It may be over, and nobody has looked yet.
     if (other !== undefined && (await settle(other))?.kind === 'over') continue;

@@ -40,6 +40,8 @@ type Kind = keyof typeof FORMATS;
 export class ReplayRuns {
   readonly #store: ObjectStore;
   readonly #prefix: string;
+  /** Those that were read: they never change, and who waits for a turn looks again and again. */
+  readonly #orders = new Map<number, ReplayOrder>();
 
   /** `prefix` is the lake's own. */
   constructor(store: ObjectStore, prefix: string, consumer: string) {
@@ -116,13 +118,17 @@ export class ReplayRuns {
   }
 
   async #order(id: number): Promise<ReplayOrder> {
+    const known = this.#orders.get(id);
+    if (known !== undefined) return known;
     const order = await this.#read(id, 'order');
     const key = this.#key(id, 'order');
     if (order === undefined) throw new FileDamage(key, GONE);
     const { attempt, plan, madeAtMs } = order;
     if (typeof attempt !== 'string' || !Number.isSafeInteger(plan) || !Number.isSafeInteger(madeAtMs))
       throw new FileDamage(key, 'it does not say which plan is to be sent');
-    return { attempt, plan: Number(plan), madeAtMs: Number(madeAtMs) };
+    const read = { attempt, plan: Number(plan), madeAtMs: Number(madeAtMs) };
+    this.#orders.set(id, read);
+    return read;
   }
 
   async #read(id: number, kind: Kind): Promise<Readonly<Record<string, unknown>> | undefined> {
