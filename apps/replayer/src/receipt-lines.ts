@@ -1,3 +1,4 @@
+import { TAILRACE } from '@tailrace/kafka-kit';
 import { chainText, isGood, type Receipt, type ReceiptPartition } from '@tailrace/lake';
 import { counted } from './offsets.ts';
 import { bothTimes, span } from './times.ts';
@@ -40,7 +41,7 @@ function appliedWords({ stored, skipped, dead, retried }: Receipt['applied']): s
 function verdict(receipt: Receipt): string {
   if (!receipt.agrees) return 'What was applied is NOT what was sent: counts or checksums differ where it says so.';
   if (receipt.applied.dead > 0)
-    return `Everything that was sent was applied, but for ${counted(receipt.applied.dead, 'record')} that became dead letters: tailrace dlq ls shows why.`;
+    return `Everything that was sent was applied, but for ${counted(receipt.applied.dead, 'record')} that became dead letters: ${TAILRACE} dlq ls shows why.`;
   if (receipt.cancelled) return 'The run was cancelled: what had been sent was applied, and the rest of the plan was not sent.';
   return isGood(receipt) ? 'Everything was applied exactly once: the checksums agree.' : '';
 }
