@@ -1,13 +1,12 @@
 // `npm run restore`: makes the clone ready, then shows that a group which Kafka has overtaken gets every record from the lake, once and in order.
 import { randomInt } from 'node:crypto';
-import { parseArgs } from 'node:util';
-import { Failure } from '../packages/stack/src/toolchain/failure.mjs';
 import { bootstrap } from './lib/bootstrap.mjs';
+import { MAX_SEED, readArguments, tellOutcome, wholeNumber } from './lib/proof.mjs';
 import { runScript } from './lib/run.mjs';
 
 const LONG = { records: 2_000_000, stops: 3 };
 const SHORT = { records: 50_000, stops: 2 };
-const MAX = { records: 100_000_000, stops: 1000, seed: 2 ** 31 - 1 };
+const MAX = { records: 100_000_000, stops: 1000 };
 
 const HELP = `Usage: npm run restore -- [--short] [--records N] [--stops N] [--seed N]
 Writes records, has them archived, deletes all of them from Kafka, and lets a group come back that has read none: it is stopped on the way and goes on.
@@ -29,11 +28,7 @@ await runScript(async (context) => {
   await bootstrap(context);
   const { restore } = await import('../e2e/dist/src/restore/restore.js');
   const report = (/** @type {string} */ line) => context.print(`restore: ${line}`);
-  const { table, findings } = await restore({ ...asked, signal: context.signal, report });
-  for (const [what, value] of table) process.stdout.write(`${what.padEnd(34)}${value}\n`);
-  for (const finding of findings) process.stdout.write(`WRONG: ${finding}\n`);
-  process.stdout.write(findings.length === 0 ? 'Every record came once and in order.\n' : `${findings.length} findings.\n`);
-  return findings.length === 0 ? 0 : 1;
+  return tellOutcome(await restore({ ...asked, signal: context.signal, report }), 'Every record came once and in order.');
 });
 
 /**
@@ -48,26 +43,12 @@ function parse(argv) {
     seed: { type: 'string' },
     help: { type: 'boolean', default: false },
   });
-  let values;
-  try {
-    ({ values } = parseArgs({ args: [...argv], options, strict: true }));
-  } catch (cause) {
-    const { message } = /** @type {Error} */ (cause);
-    throw new Failure(`${message.replace(/\. .*/s, '')}: npm run restore -- --help lists the options.`, { exitCode: 2, cause });
-  }
+  const values = readArguments('npm run restore', argv, options);
   const usual = values.short ? SHORT : LONG;
   return {
     help: values.help,
-    records: whole('records', values.records, usual.records),
-    stops: whole('stops', values.stops, usual.stops),
-    seed: whole('seed', values.seed, randomInt(1, 1_000_000)),
+    records: wholeNumber('records', values.records, usual.records, MAX.records),
+    stops: wholeNumber('stops', values.stops, usual.stops, MAX.stops),
+    seed: wholeNumber('seed', values.seed, randomInt(1, 1_000_000), MAX_SEED),
   };
-}
-
-/** @param {keyof typeof MAX} name @param {string | undefined} text @param {number} usual */
-function whole(name, text, usual) {
-  if (text === undefined) return usual;
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value >= 1 && value <= MAX[name]) return value;
-  throw new Failure(`--${name} is "${text}": give a whole number from 1 to ${MAX[name]}.`, { exitCode: 2 });
 }

@@ -1,9 +1,9 @@
 // `npm run story`: makes the clone ready, then tells on real servers what the system exists for, and checks it: a parser drops a window and a replay brings
 // it back, once from Kafka and once with the lake's help; then the indexer comes back from behind Kafka's retention.
 import { randomInt } from 'node:crypto';
-import { parseArgs } from 'node:util';
 import { Failure } from '../packages/stack/src/toolchain/failure.mjs';
 import { bootstrap } from './lib/bootstrap.mjs';
+import { MAX_SEED, readArguments, tellOutcome, wholeNumber } from './lib/proof.mjs';
 import { runScript } from './lib/run.mjs';
 
 const HELP = `Usage: npm run story -- [--brokers 1|3] [--seed N]
@@ -23,13 +23,10 @@ await runScript(async (context) => {
   }
   await bootstrap(context);
   const { story } = await import('../e2e/dist/src/story/story.js');
-  const { table, findings } = await story({ ...asked, signal: context.signal, report: (line) => context.print(`story: ${line}`) });
-  for (const [what, value] of table) process.stdout.write(`${what.padEnd(36)}${value}\n`);
-  for (const finding of findings) process.stdout.write(`DIFFERS: ${finding}\n`);
-  process.stdout.write(
-    findings.length === 0 ? 'Each event is in the index once, and no other group was moved.\n' : `${findings.length} findings.\n`,
+  return tellOutcome(
+    await story({ ...asked, signal: context.signal, report: (line) => context.print(`story: ${line}`) }),
+    'Each event is in the index once, and no other group was moved.',
   );
-  return findings.length === 0 ? 0 : 1;
 });
 
 /**
@@ -38,19 +35,12 @@ await runScript(async (context) => {
  */
 function parse(argv) {
   const options = /** @type {const} */ ({
-    brokers: { type: 'string' },
+    brokers: { type: 'string', default: '1' },
     seed: { type: 'string' },
     help: { type: 'boolean', default: false },
   });
-  let values;
-  try {
-    ({ values } = parseArgs({ args: [...argv], options, strict: true }));
-  } catch (cause) {
-    const { message } = /** @type {Error} */ (cause);
-    throw new Failure(`${message.replace(/\. .*/s, '')}: npm run story -- --help lists the options.`, { exitCode: 2, cause });
-  }
-  const { brokers = '1', seed = String(randomInt(1, 1_000_000)) } = values;
+  const { help, brokers, seed } = readArguments('npm run story', argv, options);
   if (brokers !== '1' && brokers !== '3') throw new Failure(`--brokers is "${brokers}": give 1 or 3.`, { exitCode: 2 });
-  if (!/^[1-9]\d{0,8}$/.test(seed)) throw new Failure(`--seed is "${seed}": give a whole number from 1 to 999999999.`, { exitCode: 2 });
-  return { help: values.help, brokers: brokers === '1' ? /** @type {const} */ (1) : /** @type {const} */ (3), seed: Number(seed) };
+  const count = /** @type {1 | 3} */ (Number(brokers));
+  return { help, brokers: count, seed: wholeNumber('seed', seed, randomInt(1, 1_000_000), MAX_SEED) };
 }

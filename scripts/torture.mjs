@@ -1,13 +1,12 @@
 // `npm run torture`: makes the clone ready, then shows with many records and many kills that nothing is lost, doubled or reordered.
 import { randomInt } from 'node:crypto';
-import { parseArgs } from 'node:util';
-import { Failure } from '../packages/stack/src/toolchain/failure.mjs';
 import { bootstrap } from './lib/bootstrap.mjs';
+import { MAX_SEED, readArguments, tellOutcome, wholeNumber } from './lib/proof.mjs';
 import { runScript } from './lib/run.mjs';
 
 const LONG = { records: 1_000_000, kills: 30 };
 const SHORT = { records: 50_000, kills: 5 };
-const MAX = { records: 100_000_000, kills: 1000, seed: 2 ** 31 - 1 };
+const MAX = { records: 100_000_000, kills: 1000 };
 
 const HELP = `Usage: npm run torture -- [--short] [--records N] [--kills N] [--seed N]
 Writes records into three Kafka brokers while archivers and indexers are killed, stopped and go on, join and leave, and brokers are killed;
@@ -30,11 +29,10 @@ await runScript(async (context) => {
   const { torture } = await import('../e2e/dist/src/torture/torture.js');
   const again = `--seed ${asked.seed} --records ${asked.records} --kills ${asked.kills}`;
   context.print(`torture: seed ${asked.seed} (npm run torture -- ${again} repeats it)`);
-  const { table, findings } = await torture({ ...asked, signal: context.signal, report: context.print });
-  for (const [what, value] of table) process.stdout.write(`${what.padEnd(28)}${value}\n`);
-  for (const finding of findings) process.stdout.write(`WRONG: ${finding}\n`);
-  process.stdout.write(findings.length === 0 ? 'Nothing is lost, doubled or out of order.\n' : `${findings.length} findings.\n`);
-  return findings.length === 0 ? 0 : 1;
+  return tellOutcome(
+    await torture({ ...asked, signal: context.signal, report: context.print }),
+    'Nothing is lost, doubled or out of order.',
+  );
 });
 
 /**
@@ -49,26 +47,12 @@ function parse(argv) {
     seed: { type: 'string' },
     help: { type: 'boolean', default: false },
   });
-  let values;
-  try {
-    ({ values } = parseArgs({ args: [...argv], options, strict: true }));
-  } catch (cause) {
-    const { message } = /** @type {Error} */ (cause);
-    throw new Failure(`${message.replace(/\. .*/s, '')}: npm run torture -- --help lists the options.`, { exitCode: 2, cause });
-  }
+  const values = readArguments('npm run torture', argv, options);
   const usual = values.short ? SHORT : LONG;
   return {
     help: values.help,
-    records: whole('records', values.records, usual.records),
-    kills: whole('kills', values.kills, usual.kills),
-    seed: whole('seed', values.seed, randomInt(1, 1_000_000)),
+    records: wholeNumber('records', values.records, usual.records, MAX.records),
+    kills: wholeNumber('kills', values.kills, usual.kills, MAX.kills),
+    seed: wholeNumber('seed', values.seed, randomInt(1, 1_000_000), MAX_SEED),
   };
-}
-
-/** @param {keyof typeof MAX} name @param {string | undefined} text @param {number} usual */
-function whole(name, text, usual) {
-  if (text === undefined) return usual;
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value >= 1 && value <= MAX[name]) return value;
-  throw new Failure(`--${name} is "${text}": give a whole number from 1 to ${MAX[name]}.`, { exitCode: 2 });
 }

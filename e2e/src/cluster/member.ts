@@ -98,10 +98,16 @@ export class Member {
   async ready(): Promise<void> {
     await this.up();
     await until(`${this.name} ready`, START_MS, async () => {
-      const answer = await fetch(`${this.#health}/readyz`, { signal: AbortSignal.timeout(LOOK_MS) });
-      if (answer.ok) return true;
-      throw new Error((await answer.text()).slice(0, 500));
+      const { ok, text } = await this.readyz();
+      if (ok) return true;
+      throw new Error(text.slice(0, 500));
     });
+  }
+
+  /** What `/readyz` says. */
+  async readyz(): Promise<{ readonly ok: boolean; readonly text: string }> {
+    const answer = await fetch(`${this.#health}/readyz`, { signal: AbortSignal.timeout(LOOK_MS) });
+    return { ok: answer.ok, text: await answer.text() };
   }
 
   /** Waits until it has come so far that it serves its health. @throws Error when it ends first */
