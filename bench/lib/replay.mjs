@@ -1,5 +1,6 @@
 // A replay without the command around it: the joined reader, the sender and the side channel's producer, unthrottled.
 
+import { mkdirSync } from 'node:fs';
 import { PlanSender } from '../../apps/replayer/dist/plan-sender.js';
 import { KafkaReplayChannel } from '../../apps/replayer/dist/replay-channel.js';
 import { connectAdmin, DEFAULT_BACKOFF, TopicIdentity } from '../../packages/kafka-kit/dist/index.js';
@@ -16,6 +17,7 @@ export async function measureReplay(source) {
   const { archivedTopic: topic, records, partitions, group, environment, folder, lakePrefix } = task();
   const settings = { bootstrapServers: environment.KAFKA_BOOTSTRAP_SERVERS, clientId: group, securityProtocol: 'plaintext' };
   const s3 = s3Of(environment, lakePrefix);
+  mkdirSync(folder, { recursive: true });
   await measured(async (firstRecord) => {
     const admin = await connectAdmin(settings);
     const identity = new TopicIdentity(settings);

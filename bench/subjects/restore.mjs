@@ -1,4 +1,5 @@
 // The consumer runtime with a sink that does nothing, on a topic of which Kafka holds nothing any more: every record comes from the lake.
+import { mkdirSync } from 'node:fs';
 import { createConsumerRuntime, createNativeConsumer, DEFAULT_BACKOFF, STORED, systemClock } from '../../packages/kafka-kit/dist/index.js';
 import { Database, LakeHistory, Ledger, S3Store } from '../../packages/lake/dist/index.js';
 import { s3Of } from '../lib/lake.mjs';
@@ -8,6 +9,7 @@ const MIB = 1024 * 1024;
 const { goneTopic: topic, records, group, environment, folder, lakePrefix } = task();
 const settings = { bootstrapServers: environment.KAFKA_BOOTSTRAP_SERVERS, clientId: group, securityProtocol: 'plaintext' };
 
+mkdirSync(folder, { recursive: true });
 await measured(async (firstRecord) => {
   let left = records;
   let done;

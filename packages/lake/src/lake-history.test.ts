@@ -20,11 +20,17 @@ async function readAll(
   lake: ArchivedLake,
   from: number,
   to: number,
+  heldBytes?: number,
 ): Promise<{ seen: (number | string)[]; hole: HistoryHole | undefined }> {
   return await inFolder(async (folder) => {
     const seen: (number | string)[] = [];
     try {
-      for await (const part of new LakeHistory({ ledger: lake.ledger, database, folder }).read(CHAIN, from, to, never))
+      for await (const part of new LakeHistory({
+        ledger: lake.ledger,
+        database,
+        folder,
+        ...(heldBytes === undefined ? {} : { heldBytes }),
+      }).read(CHAIN, from, to, never))
         seen.push(...flat(part));
       return { seen, hole: undefined };
     } catch (fault) {
@@ -114,4 +120,22 @@ it('calls an object that can not be read a hole, by its name', async () => {
   const { seen, hole } = await readAll(lake, 0, 9);
   expect(seen).toEqual([]);
   expect(hole).toMatchObject({ from: 0, to: 5, message: expect.stringContaining(lake.keys[0] ?? '') });
+});
+
+it.each([undefined, 1])('gives nothing of an object whose checksum differs, however large it is (held: %s bytes)', async (heldBytes) => {
+  const [sound, damaged] = [new ArchivedLake(database), new ArchivedLake(database)];
+  for (const lake of [sound, damaged]) {
+    await lake.add(run(0, 5));
+    await lake.add(run(5, 5000), { put: lake === sound });
+  }
+  const key = damaged.keys[1] ?? '';
+  const body = Buffer.from((await sound.store.get(key)) ?? '');
+  const at = body.indexOf('"checksum":"') + '"checksum":"'.length;
+  const digit = String.fromCharCode(body[at] ?? 0);
+  body.write(digit === '0' ? '1' : '0', at);
+  await damaged.store.putIfAbsent(key, body);
+  expect((await readAll(sound, 3, 5000, heldBytes)).seen.length).toBe(4997);
+  const { seen, hole } = await readAll(damaged, 3, 5000, heldBytes);
+  expect(seen).toEqual([3, 4]);
+  expect(hole).toMatchObject({ from: 5, to: 5000, message: expect.stringContaining('checksum') });
 });

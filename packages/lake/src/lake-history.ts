@@ -10,7 +10,7 @@ import { FileDamage, GONE } from './file-damage.ts';
 import { readFooter } from './footer.ts';
 import type { Ledger } from './ledger.ts';
 import { type DataEntry, LedgerDamage, type LedgerEntry } from './ledger-entry.ts';
-import { readParquet } from './parquet-reader.ts';
+import { provenRows } from './proven-rows.ts';
 import { within } from './ranges.ts';
 import type { ChainId, LakeRecord, OffsetRange } from './records.ts';
 
@@ -19,7 +19,11 @@ export interface LakeHistoryPorts {
   readonly database: Database;
   /** Where an object lies while it is read. */
   readonly folder: string;
+  /** So much of an object's records is held in memory until its checksum agrees; a larger one is read twice. 16 MiB where it is not said. */
+  readonly heldBytes?: number;
 }
+
+const HELD_BYTES = 16 * 1024 * 1024;
 
 type Of = Parameters<RecordHistory['read']>[0];
 
@@ -37,8 +41,8 @@ interface Found {
 }
 
 /**
- * What the lake keeps of a partition, byte for byte as it was, up to its chain's end. An object is fetched whole; the checksum of what was read of one is
- * compared behind its last record: one that differs is a hole behind records that were given already.
+ * What the lake keeps of a partition, byte for byte as it was, up to its chain's end. An object is fetched whole, the next one while it is decoded, and
+ * nothing of it is given before the checksum of all its records agrees: one that can not be read is a hole from its first wanted offset on.
  */
 export class LakeHistory implements RecordHistory {
   readonly #ports: LakeHistoryPorts;
@@ -117,7 +121,8 @@ export class LakeHistory implements RecordHistory {
     try {
       await writeFile(path, body);
       const { description } = await readFooter(entry.object, await asyncBufferFromFile(path));
-      yield* this.#parts(entry, description.from, range, readParquet(database, path, description), signal);
+      const rows = provenRows(database, path, description, this.#ports.heldBytes ?? HELD_BYTES, signal);
+      yield* this.#parts(entry, description.from, range, rows, signal);
     } catch (fault) {
       const damage = fault instanceof FileDamage ? fault : undecodable(entry.object, path, fault);
       if (damage === undefined || damage.what === GONE) throw fault;
