@@ -20,6 +20,27 @@ async function moduleOf(text: string): Promise<string> {
   return path;
 }
 
+function circular(): object {
+  const answer: { kind: string; self?: object } = { kind: 'x' };
+  answer.self = answer;
+  return answer;
+}
+
+it('a parser that writes into what it was given changes nothing of the record', () => {
+  const record = { key: Buffer.from('k'), value: Buffer.from('v'), headers: [['h', Buffer.from('x')]] as const };
+  const vandal: Parser = ({ key, value, headers }) => {
+    for (const bytes of [key, value, headers[0]?.[1]]) bytes?.fill(0);
+    return { kind: 'dead', reason: 'bad' };
+  };
+  expect(parsed(vandal, record)).toEqual({ kind: 'dead', reason: 'bad' });
+  expect(record).toEqual({ key: Buffer.from('k'), value: Buffer.from('v'), headers: [['h', Buffer.from('x')]] });
+});
+
+it('a module that is not loaded in time is wrong use', async () => {
+  const path = await moduleOf('await new Promise(() => {}); export function parse() {}');
+  await expect(loadParser(path, 50)).rejects.toThrow(/it was not loaded within 0.05 s/);
+});
+
 it('loads a module and takes each of its three answers', async () => {
   const path = await moduleOf(`export function parse({ value }) {
     const [name, text] = value.toString().split('=');
@@ -60,6 +81,17 @@ it('what it throws is about the record; an answer that is none stands still, wha
     { kind: 'skipped', reason: 'Any Words\n' },
     { kind: 'dead', reason: '' },
     Promise.resolve({ kind: 'skipped', reason: 'late' }),
+    Promise.reject(new Error('nobody waits for it')),
+    { kind: 'event', value: 10n },
+    Object.defineProperty({}, 'kind', {
+      get: () => {
+        throw new Error('no');
+      },
+      enumerable: true,
+    }),
+    new Proxy({}, { has: () => true, get: () => Symbol('no text') }),
+    Object.assign({ kind: 'x' }, { toJSON: () => 1n }),
+    circular(),
   ];
-  for (const answer of nonsense) expect(() => parsed(() => answer as Parsed, RECORD), String(answer)).toThrow(StandsStill);
+  for (const [i, answer] of nonsense.entries()) expect(() => parsed(() => answer as Parsed, RECORD), `answer ${i}`).toThrow(StandsStill);
 });
