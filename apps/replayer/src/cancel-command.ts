@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TAILRACE } from '@tailrace/kafka-kit';
+import { planMark } from '@tailrace/lake';
 import { ConfigError } from '@tailrace/service';
 import { readReplayerConfig } from './config.ts';
 import { closeSending } from './plan-sender.ts';
@@ -34,7 +35,7 @@ export async function cancelCommand(id: number, flags: JsonFlag, ports: Ports): 
         const channel = await KafkaReplayChannel.open(plan.into, settings, admin, plan.partitions);
         try {
           await state.refresh();
-          const sent = (topic: string, partition: number) => state.sent(id, topic, partition);
+          const sent = (topic: string, partition: number) => state.sent(planMark(plan), topic, partition);
           await runs.putSent(run.id, await closeSending(plan, { channel, sent, nowMs: ports.nowMs }));
         } finally {
           await channel.close();

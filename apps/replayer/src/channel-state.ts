@@ -38,9 +38,9 @@ export class ChannelState {
     return this.#channels;
   }
 
-  /** How far a plan was sent; undefined where its sender has not begun, or its receipt stands. */
-  sent(plan: number, topic: string, partition: number): SentPosition | undefined {
-    return this.#sent.get(sentKey({ plan: String(plan), topic, partition }));
+  /** How far the plan with that mark was sent; undefined where its sender has not begun, or its receipt stands. */
+  sent(mark: string, topic: string, partition: number): SentPosition | undefined {
+    return this.#sent.get(sentKey({ plan: mark, topic, partition }));
   }
 
   /** Reads on to the end, by a look-up begun after the call. */
@@ -58,10 +58,15 @@ export class ChannelState {
     this.#readTo = Math.max(this.#readTo, extent.logEnd);
   }
 
+  /** The marks of all plans that their senders speak of. */
+  get marks(): ReadonlySet<string> {
+    return new Set([...this.#sent.values()].map(({ plan }) => plan));
+  }
+
   /** What takes the sender's words of a plan away. */
-  tombstones(plan: number): readonly OutgoingRecord[] {
+  tombstones(mark: string): readonly OutgoingRecord[] {
     const to = { topic: this.#ports.positionsTopic, partition: 0 };
-    return [...this.#sent.values()].filter((sent) => sent.plan === String(plan)).map((sent) => sentTombstone(to, sent));
+    return [...this.#sent.values()].filter((sent) => sent.plan === mark).map((sent) => sentTombstone(to, sent));
   }
 
   #take(record: Parameters<typeof readChannelRecord>[0]): void {

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { HistoryRecord } from '@tailrace/kafka-kit';
 import { checksumText, DigestSum, replayDigest } from '@tailrace/kafka-kit/digest';
-import { type ChainId, type OffsetRange, type ReplayPart, type SentReport, type StoredPlan, sideKey } from '@tailrace/lake';
+import { type ChainId, type OffsetRange, planMark, type ReplayPart, type SentReport, type StoredPlan, sideKey } from '@tailrace/lake';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Cancelled } from './governor.ts';
@@ -62,11 +62,11 @@ interface Faults {
 }
 
 /** What one process works with. */
-function portsOf(channel: MemoryChannel, { step, cut, coin }: Faults, admit: () => Promise<void>): PlanSenderPorts {
+function portsOf(plan: StoredPlan, channel: MemoryChannel, { step, cut, coin }: Faults, admit: () => Promise<void>): PlanSenderPorts {
   const known = new Map(channel.sent);
   return {
     channel: channel.seenBy(step, cut),
-    sent: (topic, partition) => known.get(sideKey(topic, partition)),
+    sent: (topic, partition) => known.get(`${planMark(plan)} ${sideKey(topic, partition)}`),
     positionsTopic: 'positions',
     backoff: { firstMs: 0, maxMs: 0, factor: 1, jitter: 0 },
     read: (chain, range) =>
@@ -86,7 +86,7 @@ function portsOf(channel: MemoryChannel, { step, cut, coin }: Faults, admit: () 
 /** What one process does, from its start to its end. */
 async function send(plan: StoredPlan, channel: MemoryChannel, faults: Faults, admit = async () => {}): Promise<SentReport> {
   let sender: PlanSender | undefined;
-  const ports = portsOf(channel, faults, async () => {
+  const ports = portsOf(plan, channel, faults, async () => {
     await admit();
     if (faults.coin()) await sender?.save();
   });
@@ -101,13 +101,13 @@ function check(plan: StoredPlan, channel: MemoryChannel, report: SentReport): vo
     const sum = new DigestSum();
     for (const offset of wanted) sum.add(replayDigest(offset, Buffer.from('k'), payloadOf(partition, offset)));
     const key = sideKey('events.side', partition);
-    const counted = channel.counted(7, key);
+    const counted = channel.counted(planMark(plan), key);
     expect(counted.offsets).toEqual(wanted);
     expect(counted.checksum).toBe(checksumText(sum.value));
     expect(report.partitions[partition]).toMatchObject({ records: wanted.length, checksum: counted.checksum, bytes: counted.bytes });
     expect(report.partitions[partition]?.sideNext).toBeLessThanOrEqual(channel.logs.get(key)?.length ?? 0);
     // What says how far it got says the same.
-    expect(channel.sent.get(key)).toMatchObject({ records: wanted.length, checksum: counted.checksum });
+    expect(channel.sent.get(`${planMark(plan)} ${key}`)).toMatchObject({ records: wanted.length, checksum: counted.checksum });
   }
 }
 
@@ -169,6 +169,15 @@ it('two who send the same plan at once do no harm', { timeout: 60_000 }, async (
   );
 });
 
+it('goes on with no plan of another lake that has the same number', async () => {
+  const plan = planOf([[{ first: 1, next: 60 }], [{ first: 4, next: 40 }], []]);
+  const channel = new MemoryChannel('events.side', PARTITIONS);
+  const foreign = { ...planOf([[{ first: 1, next: 90 }], [{ first: 1, next: 90 }], []]), attempt: 'b' };
+  check(foreign, channel, await send(foreign, channel, calm));
+  check(plan, channel, await send(plan, channel, calm));
+  check(foreign, channel, await send(foreign, channel, calm));
+});
+
 const calm: Faults = { step: async () => {}, cut: () => 0, coin: () => false };
 
 it('cancelled: the report says what was sent until then', async () => {
@@ -200,7 +209,7 @@ it('cancelled behind a sender that was killed: what stands in the side channel i
       const before = [...channel.logs.values()].map(({ length }) => length);
       const report = await closeSending(
         plan,
-        portsOf(channel, calm, async () => {}),
+        portsOf(plan, channel, calm, async () => {}),
       );
       expect([...channel.logs.values()].map(({ length }) => length)).toEqual(before);
       expect(report.cancelled).toBe(true);
@@ -212,5 +221,5 @@ it('cancelled behind a sender that was killed: what stands in the side channel i
 
 function isWhatStands(report: SentReport, channel: MemoryChannel): void {
   for (const [partition, { records, bytes, checksum }] of report.partitions.entries())
-    expect(channel.counted(7, sideKey('events.side', partition))).toMatchObject({ records, bytes, checksum });
+    expect(channel.counted('7-a', sideKey('events.side', partition))).toMatchObject({ records, bytes, checksum });
 }

@@ -16,6 +16,7 @@ import {
   LedgerDamage,
   type OffsetRange,
   type PlannedPartition,
+  planMark,
   type ReplayPart,
   type SentReport,
   type StoredPlan,
@@ -102,7 +103,7 @@ export class PlanSender {
         const { topic, partition } = { topic: sender.sideTopic, partition: sender.planned.partition };
         const sideNext = ends.get(sideKey(topic, partition));
         if (sideNext === undefined) throw new Error(`Kafka did not say where ${topic}, partition ${partition}, ends.`);
-        const place = { group: channel.consumer, plan: String(this.#plan.id), topic, partition, incarnation: channel.incarnationOf(topic) };
+        const place = { group: channel.consumer, plan: planMark(this.#plan), topic, partition, incarnation: channel.incarnationOf(topic) };
         return { ...place, sideNext, ...sender.acknowledged };
       });
     } finally {
@@ -178,7 +179,7 @@ export async function closeSending(plan: StoredPlan, ports: Pick<PlanSenderPorts
     const topic = channel.topicOf(planned.topic);
     const place = {
       group: channel.consumer,
-      plan: String(plan.id),
+      plan: planMark(plan),
       topic,
       partition: planned.partition,
       incarnation: channel.incarnationOf(topic),
@@ -211,14 +212,14 @@ async function reachedOf(
     const found =
       before === undefined
         ? { reached: FROM_THE_BEGINNING, standing: NOTHING_SENT }
-        : await reachedBehind(plan.id, planned, before, channel, sideNext);
+        : await reachedBehind(plan, planned, before, channel, sideNext);
     all.push({ planned, sideNext, ...found });
   }
   return all;
 }
 
 async function reachedBehind(
-  plan: number,
+  plan: StoredPlan,
   planned: PlannedPartition,
   before: SentPosition,
   channel: ReplayChannel,
@@ -227,22 +228,27 @@ async function reachedBehind(
   const { topic, partition, incarnation, sideNext } = before;
   if (incarnation !== channel.incarnationOf(topic))
     throw new Error(
-      `The side channel ${topic} was made anew since plan ${plan} was begun, and what it held is gone: cancel it (${TAILRACE} replay cancel ${plan}) and make a new plan.`,
+      `The side channel ${topic} was made anew since plan ${plan.id} was begun, and what it held is gone: cancel it (${TAILRACE} replay cancel ${plan.id}) and make a new plan.`,
     );
+  const mark = planMark(plan);
   const there = new Set<number>();
   const count = new SentCount(before);
   if (sideNext < end)
     for await (const records of channel.read(topic, partition, sideNext, end))
       for (const record of records) {
-        const origin = sentBy(plan, record);
+        const origin = sentBy(mark, record);
         const isOfThis = origin?.topic === planned.topic && origin.incarnation === planned.incarnation && origin.partition === partition;
         if (isOfThis && count.add(origin)) there.add(origin.offset);
       }
   return { reached: { before, there }, standing: count.now };
 }
 
-function notesOf({ id, keepDays }: StoredPlan): Headers {
-  return [[PLAN_NOTE, Buffer.from(String(id))], ...(keepDays === undefined ? [] : [[KEEP_NOTE, Buffer.from(String(keepDays))] as const])];
+function notesOf(plan: StoredPlan): Headers {
+  const { keepDays } = plan;
+  return [
+    [PLAN_NOTE, Buffer.from(planMark(plan))],
+    ...(keepDays === undefined ? [] : [[KEEP_NOTE, Buffer.from(String(keepDays))] as const]),
+  ];
 }
 
 /** No trying again helps: records are gone or damaged, or this program is at fault. */

@@ -1,7 +1,7 @@
 import { replayGroupName } from '@tailrace/events';
 import type { ClusterAdmin, KafkaSettings, OutgoingRecord } from '@tailrace/kafka-kit';
 import { connectPublisher } from '@tailrace/kafka-kit';
-import type { ReplayRuns, StoredPlan } from '@tailrace/lake';
+import { planMark, type ReplayRuns, type StoredPlan } from '@tailrace/lake';
 import { ChannelState } from './channel-state.ts';
 import type { ReplayerConfig } from './config.ts';
 import type { Ports } from './ports.ts';
@@ -35,10 +35,9 @@ export async function withReplays<T>(
     const state = new ChannelState({ settings, admin, positionsTopic: ports.positionsTopic, consumer, group: replayGroupName(consumer) });
     await state.refresh();
     // What a command left that died right behind a receipt.
-    const done = (await runs.list()).filter(({ hasReceipt }) => hasReceipt);
     await publishOnce(
       settings,
-      done.flatMap(({ order }) => state.tombstones(order.plan)),
+      (await marksOver(stored, runs, state)).flatMap((mark) => state.tombstones(mark)),
     );
     const publish = (records: readonly OutgoingRecord[]): Promise<void> => publishOnce(settings, records);
     const settle = async (plan: StoredPlan): Promise<Settled | undefined> => {
@@ -49,6 +48,18 @@ export async function withReplays<T>(
     };
     return await work({ runs, state, admin, settings, settle });
   });
+}
+
+/** The marks of plans that senders still speak of though their receipts stand. What is none of this lake's plans is left alone. */
+async function marksOver({ plans }: Stored, runs: ReplayRuns, { marks }: ChannelState): Promise<readonly string[]> {
+  if (marks.size === 0) return [];
+  const over: string[] = [];
+  for (const { hasReceipt, order } of await runs.list()) {
+    if (!hasReceipt || ![...marks].some((mark) => mark.startsWith(`${order.plan}-`))) continue;
+    const plan = await plans.get(order.plan);
+    if (plan !== undefined && marks.has(planMark(plan))) over.push(planMark(plan));
+  }
+  return over;
 }
 
 /** Few records, once in a while: a producer for them alone. */

@@ -1,5 +1,14 @@
 import type { OutgoingRecord } from '@tailrace/kafka-kit';
-import { makeReceipt, notApplied, type Receipt, type ReplayRun, type ReplayRuns, type SentReport, type StoredPlan } from '@tailrace/lake';
+import {
+  makeReceipt,
+  notApplied,
+  planMark,
+  type Receipt,
+  type ReplayRun,
+  type ReplayRuns,
+  type SentReport,
+  type StoredPlan,
+} from '@tailrace/lake';
 import type { ChannelState } from './channel-state.ts';
 
 export interface SettlePorts {
@@ -23,9 +32,9 @@ export async function settleRun({ id, order, hasReceipt }: ReplayRun, plan: Stor
   const report = await runs.sent(id);
   if (report === undefined) return { kind: 'sending' };
   const made = makeReceipt(plan, { id, madeAtMs: order.madeAtMs }, report, state.channels, ports.nowMs());
-  if (made === undefined) return { kind: 'applying', report, left: notApplied(report.partitions, state.channels, plan.id) };
+  if (made === undefined) return { kind: 'applying', report, left: notApplied(report.partitions, state.channels, planMark(plan)) };
   const receipt = await runs.putReceipt(id, made);
   // Only now: until the receipt stands, the consumer keeps its counts for as long as it sees that the plan was sent.
-  await ports.publish(state.tombstones(plan.id));
+  await ports.publish(state.tombstones(planMark(plan)));
   return { kind: 'over', receipt };
 }

@@ -62,7 +62,7 @@ export {
   spanOf,
   type TimeSpan,
 } from './replay-plan.ts';
-export { type ReplayPlan, ReplayPlans, type StoredPlan } from './replay-plans.ts';
+export { planMark, type ReplayPlan, ReplayPlans, type StoredPlan } from './replay-plans.ts';
 export {
   type ChannelPositions,
   disagreeing,

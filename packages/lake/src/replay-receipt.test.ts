@@ -50,7 +50,7 @@ const counts = (more: Partial<AppliedCounts> = {}): AppliedCounts => ({
 });
 const at = (partition: number, more: Partial<ChannelPosition> = {}): [string, ChannelPosition] => [
   sideKey('side', partition),
-  { topic: 'side', partition, incarnation: 'sideLife', nextToRead: 100, plans: { 7: counts() }, ...more },
+  { topic: 'side', partition, incarnation: 'sideLife', nextToRead: 100, plans: { '7-a': counts() }, ...more },
 ];
 const report = (partitions: readonly SentPartition[], cancelled = false): SentReport => ({ plan: 7, endedAtMs: 3, cancelled, partitions });
 const make = (of: SentReport, channels: ChannelPositions) => makeReceipt(plan, { id: 2, madeAtMs: 2 }, of, channels, 9);
@@ -58,7 +58,7 @@ const make = (of: SentReport, channels: ChannelPositions) => makeReceipt(plan, {
 it('adds up what was sent and what became of it', () => {
   const receipt = make(
     report([sent(0), sent(1, { checksum: '0000000000000002' }), sent(2, { records: 0, bytes: 0, checksum: '0000000000000000' })]),
-    new Map([at(0), at(1, { plans: { 7: counts({ skipped: { old: 1, odd: 1 }, checksum: '0000000000000002' }) } })]),
+    new Map([at(0), at(1, { plans: { '7-a': counts({ skipped: { old: 1, odd: 1 }, checksum: '0000000000000002' }) } })]),
   );
   expect(receipt).toMatchObject({
     run: 2,
@@ -77,24 +77,24 @@ it('adds up what was sent and what became of it', () => {
 
 it.each<[string, ChannelPositions, number]>([
   ['the consumer has said nothing', new Map(), 10],
-  ['it stands below what was sent', new Map([at(0, { nextToRead: 99, plans: { 7: counts({ stored: 5 }) } })]), 3],
+  ['it stands below what was sent', new Map([at(0, { nextToRead: 99, plans: { '7-a': counts({ stored: 5 }) } })]), 3],
   ['it speaks of another life of the side channel', new Map([at(0, { incarnation: 'otherOne' })]), 10],
 ])('there is none while something is not applied: %s', (_, channels, left) => {
   expect(make(report([sent(0)]), channels)).toBeUndefined();
-  expect(notApplied([sent(0)], channels, 7)).toBe(left);
+  expect(notApplied([sent(0)], channels, '7-a')).toBe(left);
 });
 
 it.each<[string, Partial<AppliedCounts>]>([
   ['a record less', { stored: 7 }],
   ['another record', { checksum: 'fffffffffffffffe' }],
 ])('says where the two differ: %s', (_, more) => {
-  const receipt = make(report([sent(0), sent(1)]), new Map([at(0), at(1, { plans: { 7: counts(more) } })]));
+  const receipt = make(report([sent(0), sent(1)]), new Map([at(0), at(1, { plans: { '7-a': counts(more) } })]));
   if (receipt === undefined) throw new Error('it is complete');
   expect([receipt.agrees, isGood(receipt), disagreeing(receipt)]).toEqual([false, false, [expect.stringContaining('partition 1')]]);
 });
 
 it('is not good with a dead letter, nor when the run was cancelled', () => {
-  const dead = make(report([sent(0)]), new Map([at(0, { plans: { 7: counts({ stored: 7, dead: 1 }) } })]));
+  const dead = make(report([sent(0)]), new Map([at(0, { plans: { '7-a': counts({ stored: 7, dead: 1 }) } })]));
   const cancelled = make(report([sent(0)], true), new Map([at(0)]));
   for (const receipt of [dead, cancelled])
     expect(receipt === undefined ? undefined : [receipt.agrees, isGood(receipt)]).toEqual([true, false]);

@@ -2,7 +2,7 @@ import type { AppliedCounts, ChannelPosition } from '@tailrace/kafka-kit';
 import { addDigest, checksumText } from '@tailrace/kafka-kit/digest';
 import { type ChainId, chainText } from './records.ts';
 import type { PlanWindow } from './replay-plan.ts';
-import type { StoredPlan } from './replay-plans.ts';
+import { planMark, type StoredPlan } from './replay-plans.ts';
 
 /** What was sent of one partition, when the sending was over. */
 export interface SentPartition extends ChainId {
@@ -87,11 +87,11 @@ export function sideKey(topic: string, partition: number): string {
 
 const NOTHING: Applied = { stored: 0, skipped: {}, dead: 0, retried: 0, checksum: checksumText(0n) };
 
-/** How many records that were sent the consumer has not settled yet, at most. */
-export function notApplied(sent: readonly SentPartition[], channels: ChannelPositions, plan: number): number {
+/** How many records that were sent the consumer has not settled yet, at most. `mark`: the plan's (`planMark`). */
+export function notApplied(sent: readonly SentPartition[], channels: ChannelPositions, mark: string): number {
   return sent.reduce((sum, each) => {
     if (isApplied(each, channels)) return sum;
-    const { stored, dead, skipped } = appliedOf(each, channels, plan);
+    const { stored, dead, skipped } = appliedOf(each, channels, mark);
     return sum + Math.max(1, each.records - stored - dead - total(skipped));
   }, 0);
 }
@@ -102,9 +102,9 @@ function isApplied(sent: SentPartition, channels: ChannelPositions): boolean {
   return position !== undefined && position.incarnation === sent.sideIncarnation && position.nextToRead >= sent.sideNext;
 }
 
-function appliedOf({ sideTopic, sideIncarnation, partition }: SentPartition, channels: ChannelPositions, plan: number): Applied {
+function appliedOf({ sideTopic, sideIncarnation, partition }: SentPartition, channels: ChannelPositions, mark: string): Applied {
   const position = channels.get(sideKey(sideTopic, partition));
-  const counts = position?.incarnation === sideIncarnation ? position.plans[String(plan)] : undefined;
+  const counts = position?.incarnation === sideIncarnation ? position.plans[mark] : undefined;
   if (counts === undefined) return NOTHING;
   const { through: _, ...applied } = counts;
   return applied;
@@ -120,7 +120,7 @@ export function makeReceipt(
 ): Receipt | undefined {
   if (!report.partitions.every((each) => isApplied(each, channels))) return undefined;
   const partitions = report.partitions.map((sent): ReceiptPartition => {
-    const applied = appliedOf(sent, channels, plan.id);
+    const applied = appliedOf(sent, channels, planMark(plan));
     const counted = applied.stored + applied.dead + total(applied.skipped);
     return { ...sent, applied, agrees: counted === sent.records && applied.checksum === sent.checksum };
   });

@@ -11,6 +11,7 @@ const POSITIONS = 'positions';
 /** A side channel and the sender's records in memory, for tests of the sender. It outlives the senders that write into it. */
 export class MemoryChannel {
   readonly logs = new Map<string, RawRecord[]>();
+  /** By the plan's mark and the partition. */
   readonly sent = new Map<string, SentPosition>();
 
   constructor(topic: string, partitions: number) {
@@ -43,12 +44,12 @@ export class MemoryChannel {
     };
   }
 
-  /** What a consumer counts of a plan that takes each origin offset once, in the order of the log. */
-  counted(plan: number, key: string): SentSoFar & { readonly offsets: readonly number[] } {
+  /** What a consumer counts of the plan with this mark that takes each origin offset once, in the order of the log. */
+  counted(mark: string, key: string): SentSoFar & { readonly offsets: readonly number[] } {
     const count = new SentCount({ through: -1, records: 0, bytes: 0, checksum: '0'.repeat(16) });
     const offsets: number[] = [];
     for (const record of this.logs.get(key) ?? []) {
-      const origin = sentBy(plan, record);
+      const origin = sentBy(mark, record);
       if (origin !== undefined && count.add(origin)) offsets.push(origin.offset);
     }
     return { ...count.now, offsets };
@@ -63,7 +64,7 @@ export class MemoryChannel {
     for (const { topic, partition = 0, key, value, headers = [] } of records) {
       if (topic === POSITIONS) {
         const said = readChannelRecord({ key, value });
-        if (said.kind === 'sent') this.sent.set(sideKey(said.sent.topic, said.sent.partition), said.sent);
+        if (said.kind === 'sent') this.sent.set(`${said.sent.plan} ${sideKey(said.sent.topic, said.sent.partition)}`, said.sent);
         continue;
       }
       const log = this.logs.get(sideKey(topic, partition));
