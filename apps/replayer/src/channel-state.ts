@@ -9,7 +9,7 @@ import {
   sentTombstone,
   TAILRACE,
 } from '@tailrace/kafka-kit';
-import { sideKey } from '@tailrace/lake';
+import { lifeKey, sideKey } from '@tailrace/lake';
 
 /** Where the sender's words are kept, and the consumer's. */
 export interface ChannelStatePorts {
@@ -33,7 +33,7 @@ export class ChannelState {
     this.#ports = ports;
   }
 
-  /** By `sideKey`. */
+  /** By `lifeKey`: what was said of an earlier life still tells what was applied of it. */
   get channels(): ReadonlyMap<string, ChannelPosition> {
     return this.#channels;
   }
@@ -72,7 +72,8 @@ export class ChannelState {
   #take(record: Parameters<typeof readChannelRecord>[0]): void {
     const said = readChannelRecord(record);
     if (said.kind === 'channel' && said.group === this.#ports.group) {
-      this.#channels.set(sideKey(said.position.topic, said.position.partition), said.position);
+      const { topic, incarnation, partition } = said.position;
+      this.#channels.set(lifeKey(topic, incarnation, partition), said.position);
     } else if (said.kind === 'sent' && said.sent.group === this.#ports.consumer) this.#sent.set(sentKey(said.sent), said.sent);
     else if (said.kind === 'sent-dropped' && said.sent.group === this.#ports.consumer) this.#sent.delete(sentKey(said.sent));
   }

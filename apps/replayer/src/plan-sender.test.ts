@@ -219,6 +219,34 @@ it('cancelled behind a sender that was killed: what stands in the side channel i
   );
 });
 
+it('begun, killed, and the side channel made anew: it is sent no further, and what was sent is what was written down last', async () => {
+  const plan = planOf([[{ first: 1, next: 60 }], [{ first: 4, next: 40 }], []]);
+  const channel = new MemoryChannel('events.side', PARTITIONS);
+  let left = 60;
+  let tosses = 0;
+  const step = async (): Promise<void> => {
+    left -= 1;
+    if (left < 0) throw new Killed();
+  };
+  await expect(send(plan, channel, { ...calm, step, coin: () => tosses++ % 2 === 0 })).rejects.toThrow(Killed);
+  channel.makeAnew();
+  await expect(send(plan, channel, calm)).rejects.toThrow(/was made anew since plan 7 was begun.+replay cancel 7/);
+  const report = await closeSending(
+    plan,
+    portsOf(plan, channel, calm, async () => {}),
+  );
+  expect(report.partitions.reduce((sum, { records }) => sum + records, 0)).toBeGreaterThan(0);
+  for (const [partition, said] of report.partitions.entries()) {
+    const written = channel.sent.get(`${planMark(plan)} ${sideKey('events.side', partition)}`);
+    expect(said).toMatchObject({
+      sideIncarnation: 'sideLife',
+      sideNext: written?.sideNext,
+      records: written?.records,
+      checksum: written?.checksum,
+    });
+  }
+});
+
 function isWhatStands(report: SentReport, channel: MemoryChannel): void {
   for (const [partition, { records, bytes, checksum }] of report.partitions.entries())
     expect(channel.counted('7-a', sideKey('events.side', partition))).toMatchObject({ records, bytes, checksum });

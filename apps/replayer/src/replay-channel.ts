@@ -11,7 +11,7 @@ import {
   TAILRACE,
   TopicIdentity,
 } from '@tailrace/kafka-kit';
-import { sideKey } from '@tailrace/lake';
+import { lifeKey, sideKey } from '@tailrace/lake';
 import { ConfigError } from '@tailrace/service';
 
 const LOOK_UP_MS = 10_000;
@@ -126,11 +126,10 @@ export class KafkaReplayChannel implements ReplayChannel {
     return new Map((await this.#lags()).map(({ topic, partition, logEnd }) => [sideKey(topic, partition), logEnd]));
   }
 
-  /** How many records the consumer has yet to read. `positions`: where it says that it stands, which counts as its commit does. */
-  async unread(positions: ReadonlyMap<string, { readonly incarnation: string; readonly nextToRead: number }>): Promise<number> {
+  /** How many records the consumer has yet to read. `positions`: where it says that it stands, by `lifeKey`, which counts as its commit does. */
+  async unread(positions: ReadonlyMap<string, { readonly nextToRead: number }>): Promise<number> {
     return (await this.#lags()).reduce((sum, { topic, partition, committed, logStart, logEnd }) => {
-      const position = positions.get(sideKey(topic, partition));
-      const own = position?.incarnation === this.#incarnations.get(topic) ? (position?.nextToRead ?? 0) : 0;
+      const own = positions.get(lifeKey(topic, this.incarnationOf(topic), partition))?.nextToRead ?? 0;
       return sum + Math.max(0, logEnd - Math.max(committed ?? 0, own, logStart));
     }, 0);
   }
@@ -139,8 +138,10 @@ export class KafkaReplayChannel implements ReplayChannel {
     return (await countGroupMembers(this.#settings, this.group, LOOK_UP_MS)) > 0;
   }
 
-  read(topic: string, partition: number, from: number, to: number): AsyncIterable<readonly RawRecord[]> {
-    return readRanges(this.#settings, [{ topic, partition, from, to }]);
+  async *read(topic: string, partition: number, from: number, to: number): AsyncGenerator<readonly RawRecord[]> {
+    // Below the log's start a client finds nothing to begin at, and waits.
+    const logStart = (await this.#lags()).find((each) => each.topic === topic && each.partition === partition)?.logStart ?? 0;
+    yield* readRanges(this.#settings, [{ topic, partition, from: Math.max(from, logStart), to }]);
   }
 
   async close(): Promise<void> {

@@ -102,7 +102,7 @@ export function buildProgram(ports: Ports, done: (code: number) => void): Comman
     .action(async (id: number, flags: JsonFlag) => done(await receiptCommand(id, flags, ports)));
   replay
     .command('cancel')
-    .description('stop the sending of a plan; what stands on the side channel is still applied')
+    .description('stop the sending of a plan, and let later runs go on; what stands on the side channel is still applied')
     .argument('<number>', 'the number of the plan', planNumber)
     .addOption(json())
     .action(async (id: number, flags: JsonFlag) => done(await cancelCommand(id, flags, ports)));

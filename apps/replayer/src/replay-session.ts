@@ -1,12 +1,13 @@
 import { replayGroupName } from '@tailrace/events';
 import type { ClusterAdmin, KafkaSettings, OutgoingRecord } from '@tailrace/kafka-kit';
-import { connectPublisher } from '@tailrace/kafka-kit';
+import { connectPublisher, TopicIdentity } from '@tailrace/kafka-kit';
 import { planMark, type ReplayRuns, type StoredPlan } from '@tailrace/lake';
 import { ChannelState } from './channel-state.ts';
 import type { ReplayerConfig } from './config.ts';
 import type { Ports } from './ports.ts';
 import { type Stored, withAdmin } from './servers.ts';
 import { type Settled, settleRun } from './settle-run.ts';
+import { sideExtents } from './side-extents.ts';
 
 const MIB = 1024 * 1024;
 const DEADLINE_MS = 30_000;
@@ -32,7 +33,8 @@ export async function withReplays<T>(
 ): Promise<T> {
   return await withAdmin(config, async (admin, settings) => {
     const runs = stored.runsInto(consumer);
-    const state = new ChannelState({ settings, admin, positionsTopic: ports.positionsTopic, consumer, group: replayGroupName(consumer) });
+    const group = replayGroupName(consumer);
+    const state = new ChannelState({ settings, admin, positionsTopic: ports.positionsTopic, consumer, group });
     await state.refresh();
     // What a command left that died right behind a receipt.
     await publishOnce(
@@ -40,13 +42,19 @@ export async function withReplays<T>(
       (await marksOver(stored, runs, state)).flatMap((mark) => state.tombstones(mark)),
     );
     const publish = (records: readonly OutgoingRecord[]): Promise<void> => publishOnce(settings, records);
+    const identity = new TopicIdentity(settings);
+    const extents = (topics: readonly string[]) => sideExtents({ admin, identity }, group, topics);
     const settle = async (plan: StoredPlan): Promise<Settled | undefined> => {
       const run = await runs.of(plan.id);
       if (run === undefined) return undefined;
       await state.refresh();
-      return await settleRun(run, plan, { runs, state, publish, nowMs: ports.nowMs });
+      return await settleRun(run, plan, { runs, state, extents, publish, nowMs: ports.nowMs });
     };
-    return await work({ runs, state, admin, settings, settle });
+    try {
+      return await work({ runs, state, admin, settings, settle });
+    } finally {
+      identity.close();
+    }
   });
 }
 

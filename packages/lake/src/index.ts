@@ -65,14 +65,17 @@ export {
 export { planMark, type ReplayPlan, ReplayPlans, type StoredPlan } from './replay-plans.ts';
 export {
   type ChannelPositions,
+  canNotCome,
   disagreeing,
   isGood,
+  lifeKey,
   makeReceipt,
   notApplied,
   type Receipt,
   type ReceiptPartition,
   type SentPartition,
   type SentReport,
+  type SideExtents,
   sideKey,
 } from './replay-receipt.ts';
 export { type Cancellation, type ReplayOrder, type ReplayRun, ReplayRuns } from './replay-runs.ts';

@@ -14,17 +14,21 @@ export class MemoryChannel {
   /** By the plan's mark and the partition. */
   readonly sent = new Map<string, SentPosition>();
 
+  /** Of the side topic, for who sees it from now on. */
+  incarnation = 'sideLife';
+
   constructor(topic: string, partitions: number) {
     for (let partition = 0; partition < partitions; partition++) this.logs.set(sideKey(topic, partition), []);
   }
 
   /** As one process sees it. `step` is awaited at every call: to kill that process there. `cut`: how much of a call got through when it was killed in it. */
   seenBy(step: () => Promise<void>, cut: (records: number) => number): ReplayChannel {
+    const { incarnation } = this;
     return {
       consumer: 'indexer',
       group: 'indexer.replay',
       topicOf: (topic) => `${topic}.side`,
-      incarnationOf: () => 'sideLife',
+      incarnationOf: () => incarnation,
       publish: async (records) => {
         try {
           await step();
@@ -42,6 +46,12 @@ export class MemoryChannel {
       },
       read: (topic, partition, from, to) => this.#read(step, sideKey(topic, partition), from, to),
     };
+  }
+
+  /** The topic is deleted and made anew. */
+  makeAnew(): void {
+    this.incarnation = 'lifeTwo2';
+    for (const key of this.logs.keys()) this.logs.set(key, []);
   }
 
   /** What a consumer counts of the plan with this mark that takes each origin offset once, in the order of the log. */
