@@ -88,6 +88,7 @@ More that a plan freezes: \`--where\` (a field of the event, or \`attributes.NAM
 - **Order.** In the order of offsets in each partition. No order is promised between replayed and live records of a key: a replay repairs what is stored under the record's own id.
 - **Interrupted**, also by kill -9: \`run\` with the same number goes on where it stopped. What stands on the side channel tells how far it got, so nothing is left out, and what may be sent twice is counted once.
 - **One at a time.** A run into a consumer waits, and says for which, while an earlier one is neither over nor cancelled.
+- **Too large.** A record that the side channel refuses as too large is named with its offset, and the run stops there: raise \`max.message.bytes\` of that topic with Kafka's \`kafka-configs.sh\`, run the plan again, and put the setting back with \`npx tailrace topics apply\`.
 - \`--detach\` ends when all is sent. \`cancel\` stops the sending, and later runs go on; what stands on the side channel is still applied. It takes a run of which all is sent, too: that is the way out where the side channel was made anew, or its records were deleted, before they were applied. A plan is run once: to send a window again, make a new plan.
 
 ## A receipt

@@ -1,10 +1,11 @@
 import { randomInt } from 'node:crypto';
-import type { HistoryRecord } from '@tailrace/kafka-kit';
+import { decodeSideRecord, type HistoryRecord } from '@tailrace/kafka-kit';
 import { checksumText, DigestSum, replayDigest } from '@tailrace/kafka-kit/digest';
 import { type ChainId, type OffsetRange, planMark, type ReplayPart, type SentReport, type StoredPlan, sideKey } from '@tailrace/lake';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Cancelled } from './governor.ts';
+import { FROM_THE_BEGINNING, PartitionSender } from './partition-sender.ts';
 import { closeSending, PlanSender, type PlanSenderPorts } from './plan-sender.ts';
 import { Killed, MemoryChannel } from './testing/memory-channel.ts';
 
@@ -217,6 +218,38 @@ it('cancelled behind a sender that was killed: what stands in the side channel i
     }),
     { seed, numRuns: 500 },
   );
+});
+
+it('a record that may be refused as too large is the last of its call, so that none stands in front of it', async () => {
+  const calls: number[][] = [];
+  const large = Buffer.alloc(64 * 1024, 'x');
+  const records = Array.from({ length: 9 }, (_, offset) => {
+    return { offset, timestampMs: 0, key: null, value: offset % 4 === 1 ? large : Buffer.from('small'), headers: [] };
+  });
+  const [planned] = planOf([[{ first: 0, next: 9 }]]).partitions;
+  if (planned === undefined) throw new Error('there is one');
+  const sender = new PartitionSender(
+    planned,
+    FROM_THE_BEGINNING,
+    { topic: 'events.side', notes: [] },
+    {
+      read: async function* () {
+        yield { kind: 'records', source: 'lake', records } as const;
+      },
+      isWanted: () => true,
+      admit: async () => {},
+      publish: async (sent) => {
+        calls.push(sent.map((record) => decodeSideRecord({ ...record, headers: record.headers ?? [] })?.origin.offset ?? -1));
+      },
+      chunk: { records: 1000, bytes: 1024 * 1024 },
+    },
+  );
+  await sender.run();
+  expect(calls).toEqual([
+    [0, 1],
+    [2, 3, 4, 5],
+    [6, 7, 8],
+  ]);
 });
 
 it('begun, killed, and the side channel made anew: it is sent no further, and what was sent is what was written down last', async () => {
