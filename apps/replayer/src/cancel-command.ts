@@ -46,9 +46,10 @@ export async function cancelCommand(id: number, flags: JsonFlag, ports: Ports): 
           await channel.close();
         }
       }
+      const wasWhole = (await runs.sent(run.id))?.cancelled === false;
       if (flags.json !== true)
         ports.out(
-          `Plan ${id} is cancelled: ${run.isSent ? 'all of it was sent, and no later run waits for it' : 'nothing more of it is sent'}.\n`,
+          `Plan ${id} is cancelled: ${wasWhole ? 'all of it was sent, and no later run waits for it' : 'nothing more of it is sent'}.\n`,
         );
       const settled = await settle(plan);
       tellSettled(settled, plan, flags, ports);
