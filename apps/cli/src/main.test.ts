@@ -147,6 +147,18 @@ describe('servers that are gone', () => {
     );
   });
 
+  it.each([
+    [['replay', 'run', '0']],
+    [['replay', 'run', '1', '--rate', '1.5MiB']],
+    [['replay', 'plan', '--from', '1767225600', '--to', '2026-01-02T00:00:00Z', '--into', 'indexer']],
+    [['replay', 'plan', '--from', '2026-01-01T00:00:00Z', '--to', '2026-01-02T00:00:00Z', '--into', 'archiver']],
+  ])('%j is wrong use, whether they answer or not', async (argv) => {
+    vi.stubEnv('KAFKA_BOOTSTRAP_SERVERS', '127.0.0.1:1');
+    vi.stubEnv('AWS_ENDPOINT_URL_S3', 'http://127.0.0.1:1');
+    // What is wrong is told by the app, a process of its own.
+    expect([await main(argv), told]).toEqual([2, '']);
+  });
+
   it('a pipeline whose start still runs is not said to have ended', async () => {
     const file = join(folder, 'endpoints.json');
     const stat = readFileSync('/proc/self/stat', 'utf8');

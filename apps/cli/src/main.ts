@@ -11,7 +11,7 @@ import { hintsFor } from './hints.ts';
 import { createOutput, EXIT, type Output } from './output.ts';
 import { applyCommand, planCommand } from './topics.ts';
 import { networkFault, requireS3, UnreachableError } from './unreachable.ts';
-import { appNouns, runApp } from './verbs.ts';
+import { appNouns, CHECK_ONLY, runApp } from './verbs.ts';
 
 interface CommonOptions {
   readonly endpoints?: string;
@@ -141,7 +141,7 @@ function buildProgram(behindDashes: readonly string[], done: (code: number) => v
   const dlq = noun(program, 'dlq', 'Look at dead letters: records that a group could not take.');
   addDlqVerbs(dlq, { place, withAdmin, noOtherWords: (command, option) => noOtherWords(command, behindDashes, option) });
 
-  for (const { noun: name, app, verbs, about } of appNouns) {
+  for (const { noun: name, app, verbs, about, checks } of appNouns) {
     program
       .command(name)
       .description(about)
@@ -155,13 +155,22 @@ function buildProgram(behindDashes: readonly string[], done: (code: number) => v
           command.error(`error: unknown command '${verb}'`);
         }
         const from = place();
-        if (verbs.some((each) => each === verb) && !args.includes('--help')) {
-          await requireS3(from.environment, from.file);
-          requireLakeSettings(from);
-        }
         // The program has read --json, wherever it stood: the app, whose verbs have it as well, is told.
         const told = common().json === true ? [...args.slice(0, 1), '--json', ...args.slice(1)] : args;
-        done(await runApp(app, [name, ...told, ...behindDashes], from.environment));
+        const appArgs = [name, ...told, ...behindDashes];
+        if (verbs.some((each) => each === verb) && !args.includes('--help')) {
+          try {
+            await requireS3(from.environment, from.file);
+          } catch (away) {
+            // A command line that is wrong is not waited with until the server is there again.
+            const wrong = checks ? await runApp(app, [CHECK_ONLY, ...appArgs], from.environment) : EXIT.good;
+            if (wrong === EXIT.good) throw away;
+            done(wrong);
+            return;
+          }
+          requireLakeSettings(from);
+        }
+        done(await runApp(app, appArgs, from.environment));
       });
   }
   for (const each of [topics, group, dlq]) {

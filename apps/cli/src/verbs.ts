@@ -3,14 +3,24 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Environment } from './config.ts';
 
-/** Nouns that an app owns: its own `cli.ts` runs in a child process, so that this command loads no app. */
+/** Lets an app only look whether its command line makes sense: exit code 2, and a sentence, where it does not. */
+export const CHECK_ONLY = '--check-only';
+
+/** Nouns that an app owns: its own `cli.ts` runs in a child process, so that this command loads no app. `checks`: it knows CHECK_ONLY. */
 export const appNouns = [
-  { noun: 'lake', app: 'archiver', verbs: ['audit', 'query', 'ledger'], about: 'Look into the lake: audit, query, ledger show.' },
+  {
+    noun: 'lake',
+    app: 'archiver',
+    verbs: ['audit', 'query', 'ledger'],
+    about: 'Look into the lake: audit, query, ledger show.',
+    checks: false,
+  },
   {
     noun: 'replay',
     app: 'replayer',
     verbs: ['window', 'plan', 'run', 'receipt', 'cancel', 'show', 'ls'],
     about: 'Bring a window of time back into one consumer: window, plan, run, receipt, cancel, show, ls.',
+    checks: true,
   },
 ] as const;
 

@@ -9,7 +9,7 @@ import {
   sentTombstone,
   TAILRACE,
 } from '@tailrace/kafka-kit';
-import { sideKey } from '@tailrace/lake';
+import { lifeKey, sideKey } from '@tailrace/lake';
 
 /** Where the sender's words are kept, and the consumer's. */
 export interface ChannelStatePorts {
@@ -33,14 +33,14 @@ export class ChannelState {
     this.#ports = ports;
   }
 
-  /** By `sideKey`. */
+  /** By `lifeKey`: what was said of an earlier life still tells what was applied of it. */
   get channels(): ReadonlyMap<string, ChannelPosition> {
     return this.#channels;
   }
 
-  /** How far a plan was sent; undefined where its sender has not begun, or its receipt stands. */
-  sent(plan: number, topic: string, partition: number): SentPosition | undefined {
-    return this.#sent.get(sentKey({ plan: String(plan), topic, partition }));
+  /** How far the plan with that mark was sent; undefined where its sender has not begun, or its receipt stands. */
+  sent(mark: string, topic: string, partition: number): SentPosition | undefined {
+    return this.#sent.get(sentKey({ plan: mark, topic, partition }));
   }
 
   /** Reads on to the end, by a look-up begun after the call. */
@@ -58,16 +58,22 @@ export class ChannelState {
     this.#readTo = Math.max(this.#readTo, extent.logEnd);
   }
 
+  /** The marks of all plans that their senders speak of. */
+  get marks(): ReadonlySet<string> {
+    return new Set([...this.#sent.values()].map(({ plan }) => plan));
+  }
+
   /** What takes the sender's words of a plan away. */
-  tombstones(plan: number): readonly OutgoingRecord[] {
+  tombstones(mark: string): readonly OutgoingRecord[] {
     const to = { topic: this.#ports.positionsTopic, partition: 0 };
-    return [...this.#sent.values()].filter((sent) => sent.plan === String(plan)).map((sent) => sentTombstone(to, sent));
+    return [...this.#sent.values()].filter((sent) => sent.plan === mark).map((sent) => sentTombstone(to, sent));
   }
 
   #take(record: Parameters<typeof readChannelRecord>[0]): void {
     const said = readChannelRecord(record);
     if (said.kind === 'channel' && said.group === this.#ports.group) {
-      this.#channels.set(sideKey(said.position.topic, said.position.partition), said.position);
+      const { topic, incarnation, partition } = said.position;
+      this.#channels.set(lifeKey(topic, incarnation, partition), said.position);
     } else if (said.kind === 'sent' && said.sent.group === this.#ports.consumer) this.#sent.set(sentKey(said.sent), said.sent);
     else if (said.kind === 'sent-dropped' && said.sent.group === this.#ports.consumer) this.#sent.delete(sentKey(said.sent));
   }

@@ -88,13 +88,18 @@ More that a plan freezes: \`--where\` (a field of the event, or \`attributes.NAM
 - **Order.** In the order of offsets in each partition. No order is promised between replayed and live records of a key: a replay repairs what is stored under the record's own id.
 - **Interrupted**, also by kill -9: \`run\` with the same number goes on where it stopped. What stands on the side channel tells how far it got, so nothing is left out, and what may be sent twice is counted once.
 - **One at a time.** A run into a consumer waits, and says for which, while an earlier one is neither over nor cancelled.
-- \`--detach\` ends when all is sent. \`cancel\` stops the sending; what stands on the side channel is still applied. A plan is run once: to send a window again, make a new plan.
+- **Too large.** A record that the side channel refuses as too large is named with its offset, and the run stops there: raise \`max.message.bytes\` of that topic with Kafka's \`kafka-configs.sh\`, run the plan again, and put the setting back with \`npx tailrace topics apply\`.
+- \`--detach\` ends when all is sent. \`cancel\` stops the sending, and later runs go on; what stands on the side channel is still applied. It takes a run of which all is sent, too: that is the way out where the side channel was made anew, or its records were deleted, before they were applied. A plan is run once: to send a window again, make a new plan.
 
 ## A receipt
 
-Two parts: what was *sent*, and what became of it. Per partition: records, bytes, where they were read, what was passed; stored, skipped (by reason), dead, tried again. Each has a checksum: the sum modulo 2^64 of the first 8 bytes of SHA-256 over each record's offset (8 bytes), then length (4 bytes, -1 for null) and bytes of key and of value. The two are over the same records, so they are equal when exactly what was sent was applied. Records are counted once, by their origin's offset, however often they came.
+Two parts: what was *sent*, and what became of it. Per partition: records, bytes, where they were read, what was passed; stored, skipped (by reason), dead, tried again. Each has a checksum: the sum modulo 2^64 of the first 8 bytes of SHA-256 over each record's offset (8 bytes), then length (4 bytes, -1 for null) and bytes of key and of value. The two are over the same records, so they are equal when exactly what was sent was applied. Records are counted once, by their origin's offset, however often they came. On Kafka a plan is named by its number and the beginning of its own id (\`7-1a2b3c4d\`, also in the header \`replay.plan\`), so plan 7 of another lake is never taken for it.
 
-It is an object beside the run, put once everything was applied: by \`run\`, or by the first \`receipt\` or \`ls\` after that. Exit code 1 when it is not complete, when the two parts differ, when a record became a dead letter, and when the run was cancelled.
+It is an object beside the run, put once everything was applied: by \`run\`, or by the first \`receipt\` or \`ls\` after that. Exit code 1 when it is not complete, when the two parts differ, when a record became a dead letter, when the sending was cancelled, and when the plan had a hole.
+
+What the plan already named as missing stands in the receipt with its offsets: holes and declared losses of the window that it could not even try to send.
+
+Of a run that was cancelled the receipt is put also when something that was sent can not come any more: the side channel has another life by now, or begins above it. \`gone\` counts those records, and the two parts differ.
 
 | object under \`<prefix>/_replay/\` | what it is |
 | --- | --- |

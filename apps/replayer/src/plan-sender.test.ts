@@ -1,10 +1,11 @@
 import { randomInt } from 'node:crypto';
-import type { HistoryRecord } from '@tailrace/kafka-kit';
+import { decodeSideRecord, type HistoryRecord } from '@tailrace/kafka-kit';
 import { checksumText, DigestSum, replayDigest } from '@tailrace/kafka-kit/digest';
-import { type ChainId, type OffsetRange, type ReplayPart, type SentReport, type StoredPlan, sideKey } from '@tailrace/lake';
+import { type ChainId, type OffsetRange, planMark, type ReplayPart, type SentReport, type StoredPlan, sideKey } from '@tailrace/lake';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Cancelled } from './governor.ts';
+import { FROM_THE_BEGINNING, PartitionSender } from './partition-sender.ts';
 import { closeSending, PlanSender, type PlanSenderPorts } from './plan-sender.ts';
 import { Killed, MemoryChannel } from './testing/memory-channel.ts';
 
@@ -62,11 +63,11 @@ interface Faults {
 }
 
 /** What one process works with. */
-function portsOf(channel: MemoryChannel, { step, cut, coin }: Faults, admit: () => Promise<void>): PlanSenderPorts {
+function portsOf(plan: StoredPlan, channel: MemoryChannel, { step, cut, coin }: Faults, admit: () => Promise<void>): PlanSenderPorts {
   const known = new Map(channel.sent);
   return {
     channel: channel.seenBy(step, cut),
-    sent: (topic, partition) => known.get(sideKey(topic, partition)),
+    sent: (topic, partition) => known.get(`${planMark(plan)} ${sideKey(topic, partition)}`),
     positionsTopic: 'positions',
     backoff: { firstMs: 0, maxMs: 0, factor: 1, jitter: 0 },
     read: (chain, range) =>
@@ -86,7 +87,7 @@ function portsOf(channel: MemoryChannel, { step, cut, coin }: Faults, admit: () 
 /** What one process does, from its start to its end. */
 async function send(plan: StoredPlan, channel: MemoryChannel, faults: Faults, admit = async () => {}): Promise<SentReport> {
   let sender: PlanSender | undefined;
-  const ports = portsOf(channel, faults, async () => {
+  const ports = portsOf(plan, channel, faults, async () => {
     await admit();
     if (faults.coin()) await sender?.save();
   });
@@ -101,13 +102,13 @@ function check(plan: StoredPlan, channel: MemoryChannel, report: SentReport): vo
     const sum = new DigestSum();
     for (const offset of wanted) sum.add(replayDigest(offset, Buffer.from('k'), payloadOf(partition, offset)));
     const key = sideKey('events.side', partition);
-    const counted = channel.counted(7, key);
+    const counted = channel.counted(planMark(plan), key);
     expect(counted.offsets).toEqual(wanted);
     expect(counted.checksum).toBe(checksumText(sum.value));
     expect(report.partitions[partition]).toMatchObject({ records: wanted.length, checksum: counted.checksum, bytes: counted.bytes });
     expect(report.partitions[partition]?.sideNext).toBeLessThanOrEqual(channel.logs.get(key)?.length ?? 0);
     // What says how far it got says the same.
-    expect(channel.sent.get(key)).toMatchObject({ records: wanted.length, checksum: counted.checksum });
+    expect(channel.sent.get(`${planMark(plan)} ${key}`)).toMatchObject({ records: wanted.length, checksum: counted.checksum });
   }
 }
 
@@ -169,6 +170,15 @@ it('two who send the same plan at once do no harm', { timeout: 60_000 }, async (
   );
 });
 
+it('goes on with no plan of another lake that has the same number', async () => {
+  const plan = planOf([[{ first: 1, next: 60 }], [{ first: 4, next: 40 }], []]);
+  const channel = new MemoryChannel('events.side', PARTITIONS);
+  const foreign = { ...planOf([[{ first: 1, next: 90 }], [{ first: 1, next: 90 }], []]), attempt: 'b' };
+  check(foreign, channel, await send(foreign, channel, calm));
+  check(plan, channel, await send(plan, channel, calm));
+  check(foreign, channel, await send(foreign, channel, calm));
+});
+
 const calm: Faults = { step: async () => {}, cut: () => 0, coin: () => false };
 
 it('cancelled: the report says what was sent until then', async () => {
@@ -200,7 +210,7 @@ it('cancelled behind a sender that was killed: what stands in the side channel i
       const before = [...channel.logs.values()].map(({ length }) => length);
       const report = await closeSending(
         plan,
-        portsOf(channel, calm, async () => {}),
+        portsOf(plan, channel, calm, async () => {}),
       );
       expect([...channel.logs.values()].map(({ length }) => length)).toEqual(before);
       expect(report.cancelled).toBe(true);
@@ -210,7 +220,67 @@ it('cancelled behind a sender that was killed: what stands in the side channel i
   );
 });
 
+it('a record that may be refused as too large is the last of its call, so that none stands in front of it', async () => {
+  const calls: number[][] = [];
+  const large = Buffer.alloc(64 * 1024, 'x');
+  const records = Array.from({ length: 9 }, (_, offset) => {
+    return { offset, timestampMs: 0, key: null, value: offset % 4 === 1 ? large : Buffer.from('small'), headers: [] };
+  });
+  const [planned] = planOf([[{ first: 0, next: 9 }]]).partitions;
+  if (planned === undefined) throw new Error('there is one');
+  const sender = new PartitionSender(
+    planned,
+    FROM_THE_BEGINNING,
+    { topic: 'events.side', notes: [] },
+    {
+      read: async function* () {
+        yield { kind: 'records', source: 'lake', records } as const;
+      },
+      isWanted: () => true,
+      admit: async () => {},
+      publish: async (sent) => {
+        calls.push(sent.map((record) => decodeSideRecord({ ...record, headers: record.headers ?? [] })?.origin.offset ?? -1));
+      },
+      chunk: { records: 1000, bytes: 1024 * 1024 },
+    },
+  );
+  await sender.run();
+  expect(calls).toEqual([
+    [0, 1],
+    [2, 3, 4, 5],
+    [6, 7, 8],
+  ]);
+});
+
+it('begun, killed, and the side channel made anew: it is sent no further, and what was sent is what was written down last', async () => {
+  const plan = planOf([[{ first: 1, next: 60 }], [{ first: 4, next: 40 }], []]);
+  const channel = new MemoryChannel('events.side', PARTITIONS);
+  let left = 60;
+  let tosses = 0;
+  const step = async (): Promise<void> => {
+    left -= 1;
+    if (left < 0) throw new Killed();
+  };
+  await expect(send(plan, channel, { ...calm, step, coin: () => tosses++ % 2 === 0 })).rejects.toThrow(Killed);
+  channel.makeAnew();
+  await expect(send(plan, channel, calm)).rejects.toThrow(/was made anew since plan 7 was begun.+replay cancel 7/);
+  const report = await closeSending(
+    plan,
+    portsOf(plan, channel, calm, async () => {}),
+  );
+  expect(report.partitions.reduce((sum, { records }) => sum + records, 0)).toBeGreaterThan(0);
+  for (const [partition, said] of report.partitions.entries()) {
+    const written = channel.sent.get(`${planMark(plan)} ${sideKey('events.side', partition)}`);
+    expect(said).toMatchObject({
+      sideIncarnation: 'sideLife',
+      sideNext: written?.sideNext,
+      records: written?.records,
+      checksum: written?.checksum,
+    });
+  }
+});
+
 function isWhatStands(report: SentReport, channel: MemoryChannel): void {
   for (const [partition, { records, bytes, checksum }] of report.partitions.entries())
-    expect(channel.counted(7, sideKey('events.side', partition))).toMatchObject({ records, bytes, checksum });
+    expect(channel.counted('7-a', sideKey('events.side', partition))).toMatchObject({ records, bytes, checksum });
 }

@@ -16,6 +16,7 @@ import {
   LedgerDamage,
   type OffsetRange,
   type PlannedPartition,
+  planMark,
   type ReplayPart,
   type SentReport,
   type StoredPlan,
@@ -74,7 +75,7 @@ export class PlanSender {
 
   /** Looks how far it got, and writes that down before anything is sent: the consumer counts only for plans of which it can see a sender. */
   static async open(plan: StoredPlan, ports: PlanSenderPorts, interrupted: AbortSignal): Promise<PlanSender> {
-    const sender = new PlanSender(plan, ports, await reachedOf(plan, ports), interrupted);
+    const sender = new PlanSender(plan, ports, await reachedOf(plan, ports, refuse), interrupted);
     await sender.save();
     return sender;
   }
@@ -102,7 +103,7 @@ export class PlanSender {
         const { topic, partition } = { topic: sender.sideTopic, partition: sender.planned.partition };
         const sideNext = ends.get(sideKey(topic, partition));
         if (sideNext === undefined) throw new Error(`Kafka did not say where ${topic}, partition ${partition}, ends.`);
-        const place = { group: channel.consumer, plan: String(this.#plan.id), topic, partition, incarnation: channel.incarnationOf(topic) };
+        const place = { group: channel.consumer, plan: planMark(this.#plan), topic, partition, incarnation: channel.incarnationOf(topic) };
         return { ...place, sideNext, ...sender.acknowledged };
       });
     } finally {
@@ -171,18 +172,15 @@ function reportOf(
 
 const NO_SUMS: Sums = { fromLake: 0, fromKafka: 0, lost: 0, beforeArchive: 0, voids: 0 };
 
-/** Reports a sending that was cancelled and whose sender is gone: what stands in the side channel is what was sent. */
+/**
+ * Reports a sending that was cancelled and whose sender is gone: what stands in the side channel is what was sent. Of one that was made anew since,
+ * what its senders wrote down last.
+ */
 export async function closeSending(plan: StoredPlan, ports: Pick<PlanSenderPorts, 'channel' | 'sent' | 'nowMs'>): Promise<SentReport> {
   const { channel } = ports;
-  const partitions = (await reachedOf(plan, ports)).map(({ planned, standing, sideNext }) => {
+  const partitions = (await reachedOf(plan, ports, lastWords)).map(({ planned, standing, incarnation, sideNext }) => {
     const topic = channel.topicOf(planned.topic);
-    const place = {
-      group: channel.consumer,
-      plan: String(plan.id),
-      topic,
-      partition: planned.partition,
-      incarnation: channel.incarnationOf(topic),
-    };
+    const place = { group: channel.consumer, plan: planMark(plan), topic, partition: planned.partition, incarnation };
     return reportOf(planned, { ...place, sideNext, ...standing }, NO_SUMS);
   });
   return { plan: plan.id, endedAtMs: ports.nowMs(), cancelled: true, partitions };
@@ -193,14 +191,30 @@ interface ReachedPartition {
   readonly reached: Reached;
   /** What was written down and what stands behind that, together. */
   readonly standing: SentSoFar;
-  /** Where the side channel's partition ends. */
+  /** The life of the side topic, and where its partition ends: everything that was sent stands in that life, below. */
+  readonly incarnation: string;
   readonly sideNext: number;
 }
+
+/** What is to be said of a partition whose side topic was made anew since it was written down. */
+type OfAnotherLife = (plan: StoredPlan, before: SentPosition) => Omit<ReachedPartition, 'planned'>;
+
+const refuse: OfAnotherLife = ({ id }, { topic }) => {
+  throw new Error(
+    `The side channel ${topic} was made anew since plan ${id} was begun, and what it held is gone: cancel it (${TAILRACE} replay cancel ${id}) and make a new plan.`,
+  );
+};
+
+const lastWords: OfAnotherLife = (_, before) => {
+  const { incarnation, sideNext } = before;
+  return { reached: { before, there: new Set() }, standing: before, incarnation, sideNext };
+};
 
 /** How far earlier senders of the plan got, by what they wrote down, and by what stands in the side channel behind that. */
 async function reachedOf(
   plan: StoredPlan,
   { channel, sent }: Pick<PlanSenderPorts, 'channel' | 'sent'>,
+  ofAnotherLife: OfAnotherLife,
 ): Promise<readonly ReachedPartition[]> {
   const ends = await channel.ends();
   const all: ReachedPartition[] = [];
@@ -208,41 +222,41 @@ async function reachedOf(
     const topic = channel.topicOf(planned.topic);
     const sideNext = ends.get(sideKey(topic, planned.partition)) ?? 0;
     const before = sent(topic, planned.partition);
-    const found =
-      before === undefined
-        ? { reached: FROM_THE_BEGINNING, standing: NOTHING_SENT }
-        : await reachedBehind(plan.id, planned, before, channel, sideNext);
-    all.push({ planned, sideNext, ...found });
+    const incarnation = channel.incarnationOf(topic);
+    if (before === undefined) all.push({ planned, reached: FROM_THE_BEGINNING, standing: NOTHING_SENT, incarnation, sideNext });
+    else if (before.incarnation !== incarnation) all.push({ planned, ...ofAnotherLife(plan, before) });
+    else all.push({ planned, incarnation, sideNext, ...(await reachedBehind(plan, planned, before, channel, sideNext)) });
   }
   return all;
 }
 
 async function reachedBehind(
-  plan: number,
+  plan: StoredPlan,
   planned: PlannedPartition,
   before: SentPosition,
   channel: ReplayChannel,
   end: number,
 ): Promise<Pick<ReachedPartition, 'reached' | 'standing'>> {
-  const { topic, partition, incarnation, sideNext } = before;
-  if (incarnation !== channel.incarnationOf(topic))
-    throw new Error(
-      `The side channel ${topic} was made anew since plan ${plan} was begun, and what it held is gone: cancel it (${TAILRACE} replay cancel ${plan}) and make a new plan.`,
-    );
+  const { topic, partition, sideNext } = before;
+  const mark = planMark(plan);
   const there = new Set<number>();
   const count = new SentCount(before);
   if (sideNext < end)
     for await (const records of channel.read(topic, partition, sideNext, end))
       for (const record of records) {
-        const origin = sentBy(plan, record);
+        const origin = sentBy(mark, record);
         const isOfThis = origin?.topic === planned.topic && origin.incarnation === planned.incarnation && origin.partition === partition;
         if (isOfThis && count.add(origin)) there.add(origin.offset);
       }
   return { reached: { before, there }, standing: count.now };
 }
 
-function notesOf({ id, keepDays }: StoredPlan): Headers {
-  return [[PLAN_NOTE, Buffer.from(String(id))], ...(keepDays === undefined ? [] : [[KEEP_NOTE, Buffer.from(String(keepDays))] as const])];
+function notesOf(plan: StoredPlan): Headers {
+  const { keepDays } = plan;
+  return [
+    [PLAN_NOTE, Buffer.from(planMark(plan))],
+    ...(keepDays === undefined ? [] : [[KEEP_NOTE, Buffer.from(String(keepDays))] as const]),
+  ];
 }
 
 /** No trying again helps: records are gone or damaged, or this program is at fault. */

@@ -27,10 +27,20 @@ export async function receiptCommand(id: number, flags: JsonFlag, ports: Ports):
 export function tellSettled(settled: Settled | undefined, plan: StoredPlan, flags: JsonFlag, ports: Ports): number {
   if (settled?.kind === 'over') return tellReceipt(settled.receipt, flags, ports);
   const left = settled?.kind === 'applying' ? settled.left : null;
-  if (flags.json === true) ports.out(`${JSON.stringify({ plan: plan.id, into: plan.into, complete: false, sent: left !== null, left })}\n`);
+  const isStuck = settled?.kind === 'applying' && settled.isStuck;
+  if (flags.json === true)
+    ports.out(`${JSON.stringify({ plan: plan.id, into: plan.into, complete: false, sent: left !== null, left, stuck: isStuck })}\n`);
+  else if (settled?.kind === 'sending' && settled.isCancelled)
+    ports.out(
+      `Plan ${plan.id} was cancelled, and what had been sent of it is not put down yet: ${TAILRACE} replay cancel ${plan.id} does that.\n`,
+    );
   else if (left === null)
     ports.out(
       `Plan ${plan.id} is not all sent, so there is no receipt: ${TAILRACE} replay run ${plan.id} goes on where that has stopped.\n`,
+    );
+  else if (isStuck)
+    ports.out(
+      `Plan ${plan.id} is sent, and ${counted(left, 'record')} of it ${left === 1 ? 'is' : 'are'} not applied, of which some can not come any more: the side channel was made anew, or its records were deleted. ${TAILRACE} replay cancel ${plan.id} ends it: the receipt comes when the rest is applied, and says how many are gone.\n`,
     );
   else
     ports.out(

@@ -1,6 +1,6 @@
 import { TAILRACE } from '@tailrace/kafka-kit';
-import { chainText, isGood, type Receipt, type ReceiptPartition } from '@tailrace/lake';
-import { counted } from './offsets.ts';
+import { chainText, type Receipt, type ReceiptPartition } from '@tailrace/lake';
+import { counted, offsets, WORDS } from './offsets.ts';
 import { bothTimes, span } from './times.ts';
 
 /** A receipt as lines for people; the last one says what it comes to. */
@@ -14,7 +14,7 @@ export function receiptLines(receipt: Receipt): string[] {
     ...receipt.partitions.flatMap(partitionLines),
     `Sent:    ${counted(sent.records, 'record')}, ${sent.bytes} bytes, checksum ${sent.checksum}`,
     `Applied: ${appliedWords(applied)}, checksum ${applied.checksum}`,
-    verdict(receipt),
+    `${verdict(receipt)}${holesWords(receipt)}`,
   ];
 }
 
@@ -25,9 +25,11 @@ function partitionLines(each: ReceiptPartition): string[] {
     ...(each.beforeArchive > 0 ? [`${counted(each.beforeArchive, 'offset')} from before the archive`] : []),
     ...(each.voids > 0 ? [`${counted(each.voids, 'offset')} that never held a record`] : []),
   ];
+  const gone = each.gone > 0 ? `; ${each.gone} NOT APPLIED` : each.agrees ? '' : '; THEY DIFFER';
   return [
-    `${chainText(each)}: sent ${counted(each.records, 'record')}${from}; applied ${appliedWords(each.applied)}${each.agrees ? '' : '; THEY DIFFER'}`,
+    `${chainText(each)}: sent ${counted(each.records, 'record')}${from}; applied ${appliedWords(each.applied)}${gone}`,
     ...(passed.length === 0 ? [] : [`  passed over ${passed.join(', ')}`]),
+    ...each.missing.map(({ kind, ...range }) => `  ${WORDS[kind]} ${offsets(range)}`),
   ];
 }
 
@@ -39,9 +41,17 @@ function appliedWords({ stored, skipped, dead, retried }: Receipt['applied']): s
 }
 
 function verdict(receipt: Receipt): string {
+  const { gone } = receipt;
+  if (gone > 0)
+    return `${counted(gone, 'record')} of what was sent ${gone === 1 ? 'was' : 'were'} not seen to be applied, and can not come any more: the side channel was made anew, or its records were deleted. To send the window once more, make a new plan.`;
   if (!receipt.agrees) return 'What was applied is NOT what was sent: counts or checksums differ where it says so.';
   if (receipt.applied.dead > 0)
     return `Everything that was sent was applied, but for ${counted(receipt.applied.dead, 'record')} that became dead letters: ${TAILRACE} dlq ls shows why.`;
   if (receipt.cancelled) return 'The run was cancelled: what had been sent was applied, and the rest of the plan was not sent.';
-  return isGood(receipt) ? 'Everything was applied exactly once: the checksums agree.' : '';
+  return `Everything ${receipt.holes > 0 ? 'that was sent ' : ''}was applied exactly once: the checksums agree.`;
+}
+
+function holesWords({ holes }: Receipt): string {
+  if (holes === 0) return '';
+  return ` But the window is NOT whole: ${counted(holes, 'offset')} of it ${holes === 1 ? 'was' : 'were'} gone when the plan was made, and nobody had declared ${holes === 1 ? 'it' : 'them'} lost.`;
 }

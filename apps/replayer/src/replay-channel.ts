@@ -3,22 +3,24 @@ import {
   type ClusterAdmin,
   connectPublisher,
   countGroupMembers,
+  decodeSideRecord,
   type KafkaSettings,
   type OutgoingRecord,
+  type Published,
   type Publisher,
   type RawRecord,
   readRanges,
   TAILRACE,
   TopicIdentity,
 } from '@tailrace/kafka-kit';
-import { sideKey } from '@tailrace/lake';
+import { lifeKey, sideKey } from '@tailrace/lake';
 import { ConfigError } from '@tailrace/service';
 
 const LOOK_UP_MS = 10_000;
 const MIB = 1024 * 1024;
 const IN_FLIGHT_BYTES = 32 * MIB;
-/** A record of the side channel carries its origin in headers of its own. */
-const MAX_MESSAGE_BYTES = 2 * MIB + 64 * 1024;
+/** Above what any topic takes: the broker decides, on compressed bytes, what is too large for it. */
+const MAX_MESSAGE_BYTES = 16 * MIB;
 /** Kafka may be away for long, and the order must hold: what is on its way is sent for as long as it takes. */
 const DAY_MS = 86_400_000;
 const CLOSE_MS = 5000;
@@ -40,10 +42,32 @@ export interface ReplayChannel {
 
 /** A record was not acknowledged, for another reason than that Kafka is away. What stands in the side channel tells what to go on with. */
 export class NotTaken extends Error {
-  constructor({ topic, partition }: Partial<OutgoingRecord>, reason: string) {
-    super(`A record for ${topic}, partition ${partition}, was not taken: ${reason}.`);
+  constructor(record: OutgoingRecord, reason: string) {
+    super(notTakenSentence(record, reason));
     this.name = 'NotTaken';
   }
+}
+
+/** A record of a side channel is named by where it stood at first: there somebody can look at it. */
+function notTakenSentence(record: OutgoingRecord, reason: string): string {
+  const { topic, partition } = record;
+  const origin = decodeSideRecord({ ...record, headers: record.headers ?? [] })?.origin;
+  if (origin === undefined) return `A record for ${topic}, partition ${partition}, was not taken: ${reason}.`;
+  const named = `Offset ${origin.offset} of ${origin.topic}, partition ${origin.partition}, was not taken by the side channel ${topic} (${reason})`;
+  if (!TOO_LARGE.test(reason)) return `${named}.`;
+  return `${named}: raise max.message.bytes of ${topic} with Kafka's kafka-configs.sh, run the plan again, which goes on there, and put the setting back with ${TAILRACE} topics apply.`;
+}
+
+const TOO_LARGE = /too large/i;
+
+/** The record for which the others did not get through, if there is one: that it is refused is its own fault. */
+export function firstNotTaken(records: readonly OutgoingRecord[], fates: readonly Published[]): NotTaken | undefined {
+  const failed = records.flatMap((record, i) => {
+    const fate = fates[i];
+    return fate === undefined || fate.kind === 'acknowledged' ? [] : [{ record, fate }];
+  });
+  const worst = failed.find(({ fate }) => fate.kind === 'refused') ?? failed[0];
+  return worst && new NotTaken(worst.record, worst.fate.reason);
 }
 
 /** The side channels of one consumer on a real cluster. */
@@ -119,18 +143,18 @@ export class KafkaReplayChannel implements ReplayChannel {
 
   async publish(records: readonly OutgoingRecord[]): Promise<void> {
     const fates = await this.#publisher.publish(records, { deadlineMs: DAY_MS });
-    for (const [i, fate] of fates.entries()) if (fate.kind !== 'acknowledged') throw new NotTaken(records[i] ?? {}, fate.reason);
+    const refused = firstNotTaken(records, fates);
+    if (refused !== undefined) throw refused;
   }
 
   async ends(): Promise<ReadonlyMap<string, number>> {
     return new Map((await this.#lags()).map(({ topic, partition, logEnd }) => [sideKey(topic, partition), logEnd]));
   }
 
-  /** How many records the consumer has yet to read. `positions`: where it says that it stands, which counts as its commit does. */
-  async unread(positions: ReadonlyMap<string, { readonly incarnation: string; readonly nextToRead: number }>): Promise<number> {
+  /** How many records the consumer has yet to read. `positions`: where it says that it stands, by `lifeKey`, which counts as its commit does. */
+  async unread(positions: ReadonlyMap<string, { readonly nextToRead: number }>): Promise<number> {
     return (await this.#lags()).reduce((sum, { topic, partition, committed, logStart, logEnd }) => {
-      const position = positions.get(sideKey(topic, partition));
-      const own = position?.incarnation === this.#incarnations.get(topic) ? (position?.nextToRead ?? 0) : 0;
+      const own = positions.get(lifeKey(topic, this.incarnationOf(topic), partition))?.nextToRead ?? 0;
       return sum + Math.max(0, logEnd - Math.max(committed ?? 0, own, logStart));
     }, 0);
   }
@@ -139,8 +163,10 @@ export class KafkaReplayChannel implements ReplayChannel {
     return (await countGroupMembers(this.#settings, this.group, LOOK_UP_MS)) > 0;
   }
 
-  read(topic: string, partition: number, from: number, to: number): AsyncIterable<readonly RawRecord[]> {
-    return readRanges(this.#settings, [{ topic, partition, from, to }]);
+  async *read(topic: string, partition: number, from: number, to: number): AsyncGenerator<readonly RawRecord[]> {
+    // Below the log's start a client finds nothing to begin at, and waits.
+    const logStart = (await this.#lags()).find((each) => each.topic === topic && each.partition === partition)?.logStart ?? 0;
+    yield* readRanges(this.#settings, [{ topic, partition, from: Math.max(from, logStart), to }]);
   }
 
   async close(): Promise<void> {

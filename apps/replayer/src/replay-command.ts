@@ -4,6 +4,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { cancelCommand } from './cancel-command.ts';
 import { listCommand } from './ls-command.ts';
 import { type PlanCommandFlags, planCommand } from './plan-command.ts';
+import { planRequest } from './plan-request.ts';
 import { EXIT, type JsonFlag, type Ports } from './ports.ts';
 import { receiptCommand } from './receipt-command.ts';
 import { type RunFlags, runCommand } from './run-command.ts';
@@ -49,13 +50,20 @@ export function buildProgram(ports: Ports, done: (code: number) => void): Comman
     .exitOverride()
     .configureOutput({ writeOut: (text) => ports.out(text), writeErr: (text) => ports.note(text) })
     .showHelpAfterError(`(${TAILRACE} replay --help lists the commands)`);
+  // Of `tailrace` itself, when S3 does not answer: whoever typed something wrong is told that first.
+  program.addOption(new Option('--check-only', 'only look whether the command line makes sense').hideHelp());
+  const act = async (check: () => void, work: () => Promise<number>): Promise<void> => {
+    check();
+    done(program.opts<{ readonly checkOnly?: boolean }>().checkOnly === true ? EXIT.good : await work());
+  };
+  const nothing = (): void => {};
   const replay = program.command('replay').description('Bring a window of time back into one consumer.');
   replay.action(() => replay.help({ error: true }));
   replay
     .command('window')
     .description('show for each partition from when on it can be replayed, from Kafka and from the lake; exit code 1 when there is a hole')
     .addOption(json())
-    .action(async (flags: JsonFlag) => done(await windowCommand(flags, ports)));
+    .action((flags: JsonFlag) => act(nothing, () => windowCommand(flags, ports)));
   replay
     .command('plan')
     .description(
@@ -78,7 +86,12 @@ export function buildProgram(ports: Ports, done: (code: number) => void): Comman
     .option('--keep <days>', 'let the indexer keep, for so many days, also what is older than it else takes', countOf)
     .option('--dry-run', 'show the plan, and store nothing')
     .addOption(json())
-    .action(async (flags: PlanCommandFlags) => done(await planCommand(flags, ports)));
+    .action((flags: PlanCommandFlags) =>
+      act(
+        () => planRequest(flags, ports.nowMs()),
+        () => planCommand(flags, ports),
+      ),
+    );
   replay
     .command('run')
     .description(
@@ -91,7 +104,7 @@ export function buildProgram(ports: Ports, done: (code: number) => void): Comman
     .option('--detach', 'end when all is sent')
     .option('--dry-run', 'read everything, show what would be sent, and send nothing')
     .addOption(json())
-    .action(async (id: number, flags: RunFlags) => done(await runCommand(id, flags, ports)));
+    .action((id: number, flags: RunFlags) => act(nothing, () => runCommand(id, flags, ports)));
   replay
     .command('receipt')
     .description(
@@ -99,23 +112,23 @@ export function buildProgram(ports: Ports, done: (code: number) => void): Comman
     )
     .argument('<number>', 'the number of the plan', planNumber)
     .addOption(json())
-    .action(async (id: number, flags: JsonFlag) => done(await receiptCommand(id, flags, ports)));
+    .action((id: number, flags: JsonFlag) => act(nothing, () => receiptCommand(id, flags, ports)));
   replay
     .command('cancel')
-    .description('stop the sending of a plan; what stands on the side channel is still applied')
+    .description('stop the sending of a plan, and let later runs go on; what stands on the side channel is still applied')
     .argument('<number>', 'the number of the plan', planNumber)
     .addOption(json())
-    .action(async (id: number, flags: JsonFlag) => done(await cancelCommand(id, flags, ports)));
+    .action((id: number, flags: JsonFlag) => act(nothing, () => cancelCommand(id, flags, ports)));
   replay
     .command('show')
     .description('show a plan, what holds its offsets now, and what became of it')
     .argument('<number>', 'the number of the plan', planNumber)
     .addOption(json())
-    .action(async (id: number, flags: JsonFlag) => done(await showCommand(id, flags, ports)));
+    .action((id: number, flags: JsonFlag) => act(nothing, () => showCommand(id, flags, ports)));
   replay
     .command('ls')
     .description('list the plans, and what became of them')
     .addOption(json())
-    .action(async (flags: JsonFlag) => done(await listCommand(flags, ports)));
+    .action((flags: JsonFlag) => act(nothing, () => listCommand(flags, ports)));
   return program;
 }

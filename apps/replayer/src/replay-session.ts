@@ -1,12 +1,13 @@
 import { replayGroupName } from '@tailrace/events';
 import type { ClusterAdmin, KafkaSettings, OutgoingRecord } from '@tailrace/kafka-kit';
-import { connectPublisher } from '@tailrace/kafka-kit';
-import type { ReplayRuns, StoredPlan } from '@tailrace/lake';
+import { connectPublisher, TopicIdentity } from '@tailrace/kafka-kit';
+import { planMark, type ReplayRuns, type StoredPlan } from '@tailrace/lake';
 import { ChannelState } from './channel-state.ts';
 import type { ReplayerConfig } from './config.ts';
 import type { Ports } from './ports.ts';
 import { type Stored, withAdmin } from './servers.ts';
 import { type Settled, settleRun } from './settle-run.ts';
+import { sideExtents } from './side-extents.ts';
 
 const MIB = 1024 * 1024;
 const DEADLINE_MS = 30_000;
@@ -32,23 +33,41 @@ export async function withReplays<T>(
 ): Promise<T> {
   return await withAdmin(config, async (admin, settings) => {
     const runs = stored.runsInto(consumer);
-    const state = new ChannelState({ settings, admin, positionsTopic: ports.positionsTopic, consumer, group: replayGroupName(consumer) });
+    const group = replayGroupName(consumer);
+    const state = new ChannelState({ settings, admin, positionsTopic: ports.positionsTopic, consumer, group });
     await state.refresh();
     // What a command left that died right behind a receipt.
-    const done = (await runs.list()).filter(({ hasReceipt }) => hasReceipt);
     await publishOnce(
       settings,
-      done.flatMap(({ order }) => state.tombstones(order.plan)),
+      (await marksOver(stored, runs, state)).flatMap((mark) => state.tombstones(mark)),
     );
     const publish = (records: readonly OutgoingRecord[]): Promise<void> => publishOnce(settings, records);
+    const identity = new TopicIdentity(settings);
+    const extents = (topics: readonly string[]) => sideExtents({ admin, identity }, group, topics);
     const settle = async (plan: StoredPlan): Promise<Settled | undefined> => {
       const run = await runs.of(plan.id);
       if (run === undefined) return undefined;
       await state.refresh();
-      return await settleRun(run, plan, { runs, state, publish, nowMs: ports.nowMs });
+      return await settleRun(run, plan, { runs, state, extents, publish, nowMs: ports.nowMs });
     };
-    return await work({ runs, state, admin, settings, settle });
+    try {
+      return await work({ runs, state, admin, settings, settle });
+    } finally {
+      identity.close();
+    }
   });
+}
+
+/** The marks of plans that senders still speak of though their receipts stand. What is none of this lake's plans is left alone. */
+async function marksOver({ plans }: Stored, runs: ReplayRuns, { marks }: ChannelState): Promise<readonly string[]> {
+  if (marks.size === 0) return [];
+  const over: string[] = [];
+  for (const { hasReceipt, order } of await runs.list()) {
+    if (!hasReceipt || ![...marks].some((mark) => mark.startsWith(`${order.plan}-`))) continue;
+    const plan = await plans.get(order.plan);
+    if (plan !== undefined && marks.has(planMark(plan))) over.push(planMark(plan));
+  }
+  return over;
 }
 
 /** Few records, once in a while: a producer for them alone. */

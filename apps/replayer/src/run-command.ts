@@ -102,7 +102,7 @@ async function applied(plan: StoredPlan, flags: RunFlags, { settle }: ReplaySess
   for (;;) {
     const settled = await settle(plan);
     if (settled?.kind === 'over') return tellReceipt(settled.receipt, flags, ports);
-    if (settled?.kind !== 'applying') return tellSettled(settled, plan, flags, ports);
+    if (settled?.kind !== 'applying' || settled.isStuck) return tellSettled(settled, plan, flags, ports);
     if (!told) ports.note(`All sent; waiting until ${plan.into} has applied it (Ctrl-C ends the waiting, not the applying).\n`);
     told = true;
     await sleep(LOOK_MS, undefined, { signal: ports.signal });

@@ -1,5 +1,5 @@
 import { DEFAULT_BACKOFF } from '@tailrace/kafka-kit';
-import type { ReplayRun, ReplaySource, StoredPlan } from '@tailrace/lake';
+import { planMark, type ReplayRun, type ReplaySource, type StoredPlan } from '@tailrace/lake';
 import type { ReplayerConfig } from './config.ts';
 import { sumOf } from './dry-run.ts';
 import { Governor } from './governor.ts';
@@ -80,7 +80,7 @@ async function sendThrough(work: SendWork, channel: KafkaReplayChannel, read: Re
     plan,
     {
       channel,
-      sent: (topic, partition) => state.sent(plan.id, topic, partition),
+      sent: (topic, partition) => state.sent(planMark(plan), topic, partition),
       positionsTopic: ports.positionsTopic,
       backoff: DEFAULT_BACKOFF,
       read,

@@ -1,7 +1,7 @@
 import { type Coordinates, decodeSideRecord, type HistoryRecord, type RawRecord, type SentPosition } from '@tailrace/kafka-kit';
 import { checksumText, DigestSum, replayDigest } from '@tailrace/kafka-kit/digest';
 
-/** The header that says by which plan a record was sent. */
+/** The header that says by which plan a record was sent: its `planMark`. */
 export const PLAN_NOTE = 'replay.plan';
 /** The header that lets the consumer keep what it makes of the record for so many days. */
 export const KEEP_NOTE = 'replay.keep_days';
@@ -44,10 +44,10 @@ export class SentCount {
   }
 }
 
-/** The record as it was at its origin, if the plan sent it; undefined for all others on a side channel. */
-export function sentBy(plan: number, record: RawRecord): (Pick<HistoryRecord, 'key' | 'value'> & Coordinates) | undefined {
+/** The record as it was at its origin, if the plan with that mark sent it; undefined for all others on a side channel. */
+export function sentBy(mark: string, record: RawRecord): (Pick<HistoryRecord, 'key' | 'value'> & Coordinates) | undefined {
   const side = decodeSideRecord(record);
   if (side === undefined) return undefined;
   const note = side.notes.find(([name]) => name === PLAN_NOTE)?.[1]?.toString();
-  return note === String(plan) ? { ...side.origin, key: side.key, value: side.value } : undefined;
+  return note === mark ? { ...side.origin, key: side.key, value: side.value } : undefined;
 }

@@ -62,17 +62,20 @@ export {
   spanOf,
   type TimeSpan,
 } from './replay-plan.ts';
-export { type ReplayPlan, ReplayPlans, type StoredPlan } from './replay-plans.ts';
+export { planMark, type ReplayPlan, ReplayPlans, type StoredPlan } from './replay-plans.ts';
 export {
   type ChannelPositions,
+  canNotCome,
   disagreeing,
   isGood,
+  lifeKey,
   makeReceipt,
   notApplied,
   type Receipt,
   type ReceiptPartition,
   type SentPartition,
   type SentReport,
+  type SideExtents,
   sideKey,
 } from './replay-receipt.ts';
 export { type Cancellation, type ReplayOrder, type ReplayRun, ReplayRuns } from './replay-runs.ts';

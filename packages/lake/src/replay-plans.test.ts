@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { type ReplayPlan, ReplayPlans } from './replay-plans.ts';
+import { planMark, type ReplayPlan, ReplayPlans } from './replay-plans.ts';
 import { CHAIN, MemoryStore } from './testing/index.ts';
 
 const plan = (attempt: string): ReplayPlan => ({
@@ -34,6 +35,12 @@ it('plans get one number after another, also where many are made at once, and co
   expect(await plans.get(13)).toBeUndefined();
 });
 
+it('plans of one number that are not the same have names of their own on Kafka', () => {
+  const [one, other] = [randomUUID(), randomUUID()];
+  expect(planMark({ id: 7, attempt: one })).toMatch(/^7-[0-9a-f]{8}$/);
+  expect(planMark({ id: 7, attempt: one })).not.toBe(planMark({ id: 7, attempt: other }));
+});
+
 it('a lost answer makes no second plan', async () => {
   // As a client answers that puts a second time what it got no answer for.
   class LostAnswers extends MemoryStore {
@@ -50,6 +57,7 @@ it('a lost answer makes no second plan', async () => {
 it.each([
   ['nonsense', /it is not JSON/],
   ['{}', /it is no tailrace-replay-plan-1/],
+  [JSON.stringify({ format: 'tailrace-replay-plan-1', ...plan('no name') }), /it does not say who made it/],
   [JSON.stringify({ format: 'tailrace-replay-plan-1', ...plan('a'), window: { fromMs: 2, toMs: 2 } }), /its window makes no sense/],
   [
     JSON.stringify({

@@ -5,6 +5,9 @@ import type { ClockStep, PlannedPartition, PlanWindow } from './replay-plan.ts';
 
 const FORMAT = 'tailrace-replay-plan-1';
 const ID_DIGITS = 10;
+/** Of the attempt, in the plan's name on Kafka: 32 bits of a random UUID. */
+const MARK_LENGTH = 8;
+const ATTEMPT = /^[0-9A-Za-z-]+$/;
 const ID = /^(\d+)\.json$/;
 
 /** A plan as it was frozen. */
@@ -26,6 +29,14 @@ export interface ReplayPlan {
 
 export interface StoredPlan extends ReplayPlan {
   readonly id: number;
+}
+
+/**
+ * What names a plan on Kafka: its number alone is also that of another lake's plan, and of one before its bucket was emptied. At most 19 letters,
+ * digits and dashes.
+ */
+export function planMark({ id, attempt }: Pick<StoredPlan, 'id' | 'attempt'>): string {
+  return `${id}-${attempt.slice(0, MARK_LENGTH)}`;
 }
 
 /** Under which the plans lie, in the lake with this prefix. */
@@ -126,7 +137,7 @@ function parsePlan(key: string, body: Buffer): ReplayPlan {
   }
   if (!isFields(parsed) || parsed.format !== FORMAT) throw new FileDamage(key, `it is no ${FORMAT}`);
   const { attempt, madeAtMs, stream, into, window, where, keepDays, partitions } = parsed;
-  if (!isText(attempt) || !isWhole(madeAtMs) || !isText(stream) || !isText(into))
+  if (typeof attempt !== 'string' || !ATTEMPT.test(attempt) || !isWhole(madeAtMs) || !isText(stream) || !isText(into))
     throw new FileDamage(key, 'it does not say who made it, or for whom');
   if (!isWindow(window)) throw new FileDamage(key, 'its window makes no sense');
   if (where !== undefined && !(Array.isArray(where) && where.every(isText))) throw new FileDamage(key, 'its conditions make no sense');

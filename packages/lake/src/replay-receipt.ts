@@ -1,8 +1,9 @@
 import type { AppliedCounts, ChannelPosition } from '@tailrace/kafka-kit';
 import { addDigest, checksumText } from '@tailrace/kafka-kit/digest';
-import { type ChainId, chainText } from './records.ts';
+import { type ChainId, chainText, type OffsetRange } from './records.ts';
 import type { PlanWindow } from './replay-plan.ts';
-import type { StoredPlan } from './replay-plans.ts';
+import { planMark, type StoredPlan } from './replay-plans.ts';
+import type { Missing } from './replay-sources.ts';
 
 /** What was sent of one partition, when the sending was over. */
 export interface SentPartition extends ChainId {
@@ -33,29 +34,17 @@ export interface SentReport {
   readonly partitions: readonly SentPartition[];
 }
 
-const WHOLE = ['partition', 'sideNext', 'records', 'bytes', 'fromLake', 'fromKafka', 'lost', 'beforeArchive', 'voids'] as const;
-const TEXTS = ['topic', 'incarnation', 'sideTopic', 'sideIncarnation'] as const;
-const CHECKSUM = /^[0-9a-f]{16}$/;
-
-/** Whether something that was read is a report. */
-export function isSentReport(value: object): value is SentReport {
-  const { plan, endedAtMs, cancelled, partitions } = value as Readonly<Record<string, unknown>>;
-  if (!Number.isSafeInteger(plan) || !Number.isSafeInteger(endedAtMs) || typeof cancelled !== 'boolean') return false;
-  return Array.isArray(partitions) && partitions.every(isSentPartition);
-}
-
-function isSentPartition(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  const fields = value as Readonly<Record<string, unknown>>;
-  if (!WHOLE.every((name) => Number.isSafeInteger(fields[name]) && Number(fields[name]) >= 0)) return false;
-  return TEXTS.every((name) => typeof fields[name] === 'string') && CHECKSUM.test(String(fields.checksum));
-}
-
 /** What became of the records, each counted once. */
 export type Applied = Omit<AppliedCounts, 'through'>;
 
+/** Offsets that the plan named as not to be had any more. `hole`: nobody had declared them. */
+export type MissingOffsets = OffsetRange & Pick<Missing, 'kind'>;
+
 export interface ReceiptPartition extends SentPartition {
+  readonly missing: readonly MissingOffsets[];
   readonly applied: Applied;
+  /** Records that were sent and were not applied: nothing that is still to come. */
+  readonly gone: number;
   /** What was applied is exactly what was sent. */
   readonly agrees: boolean;
 }
@@ -74,55 +63,84 @@ export interface Receipt {
   readonly cancelled: boolean;
   readonly sent: Pick<SentPartition, 'records' | 'bytes' | 'checksum' | 'fromLake' | 'fromKafka'>;
   readonly applied: Applied;
+  readonly gone: number;
+  /** How many offsets of the window were gone before the plan was made, and nobody had declared them. */
+  readonly holes: number;
   readonly agrees: boolean;
   readonly partitions: readonly ReceiptPartition[];
 }
 
-/** Where the consumer stands on the side channel, by `sideKey`. */
+/** Where the consumer stands, or stood, in each life of its side channels, by `lifeKey`. */
 export type ChannelPositions = ReadonlyMap<string, ChannelPosition>;
+
+/** What Kafka says of the partitions of side channels now, by `sideKey`. */
+export type SideExtents = ReadonlyMap<string, { readonly incarnation: string; readonly logStart: number }>;
 
 export function sideKey(topic: string, partition: number): string {
   return `${topic}/${partition}`;
 }
 
+/** One life of a partition of a side channel. */
+export function lifeKey(topic: string, incarnation: string, partition: number): string {
+  return `${topic}~${incarnation}/${partition}`;
+}
+
 const NOTHING: Applied = { stored: 0, skipped: {}, dead: 0, retried: 0, checksum: checksumText(0n) };
 
-/** How many records that were sent the consumer has not settled yet, at most. */
-export function notApplied(sent: readonly SentPartition[], channels: ChannelPositions, plan: number): number {
+/** How many records that were sent the consumer has not settled yet, at most. `mark`: the plan's (`planMark`). */
+export function notApplied(sent: readonly SentPartition[], channels: ChannelPositions, mark: string): number {
   return sent.reduce((sum, each) => {
     if (isApplied(each, channels)) return sum;
-    const { stored, dead, skipped } = appliedOf(each, channels, plan);
+    const { stored, dead, skipped } = appliedOf(each, channels, mark);
     return sum + Math.max(1, each.records - stored - dead - total(skipped));
   }, 0);
 }
 
-function isApplied(sent: SentPartition, channels: ChannelPositions): boolean {
-  if (sent.records === 0) return true;
-  const position = channels.get(sideKey(sent.sideTopic, sent.partition));
-  return position !== undefined && position.incarnation === sent.sideIncarnation && position.nextToRead >= sent.sideNext;
+/** Whether something that is not applied can not come any more: the side channel was made anew, or no longer holds anything of what was sent. */
+export function canNotCome(report: SentReport, channels: ChannelPositions, now: SideExtents): boolean {
+  return report.partitions.some((each) => !isApplied(each, channels) && isGone(each, now));
 }
 
-function appliedOf({ sideTopic, sideIncarnation, partition }: SentPartition, channels: ChannelPositions, plan: number): Applied {
-  const position = channels.get(sideKey(sideTopic, partition));
-  const counts = position?.incarnation === sideIncarnation ? position.plans[String(plan)] : undefined;
+function isGone({ sideTopic, sideIncarnation, sideNext, partition }: SentPartition, now: SideExtents): boolean {
+  // A topic that is missing says nothing: a broker may just not know of it yet.
+  const extent = now.get(sideKey(sideTopic, partition));
+  return extent !== undefined && (extent.incarnation !== sideIncarnation || extent.logStart >= sideNext);
+}
+
+function isApplied(sent: SentPartition, channels: ChannelPositions): boolean {
+  if (sent.records === 0) return true;
+  const position = channels.get(lifeKey(sent.sideTopic, sent.sideIncarnation, sent.partition));
+  return position !== undefined && position.nextToRead >= sent.sideNext;
+}
+
+function appliedOf({ sideTopic, sideIncarnation, partition }: SentPartition, channels: ChannelPositions, mark: string): Applied {
+  const counts = channels.get(lifeKey(sideTopic, sideIncarnation, partition))?.plans[mark];
   if (counts === undefined) return NOTHING;
   const { through: _, ...applied } = counts;
   return applied;
 }
 
-/** The receipt of a run; undefined while a record that was sent is not applied yet. */
+/** The receipt of a run; undefined while a record that was sent may still be applied. `now`: nothing said, everything may. */
 export function makeReceipt(
   plan: StoredPlan,
   run: { readonly id: number; readonly madeAtMs: number },
   report: SentReport,
   channels: ChannelPositions,
   nowMs: number,
+  now: SideExtents = new Map(),
 ): Receipt | undefined {
-  if (!report.partitions.every((each) => isApplied(each, channels))) return undefined;
+  if (!report.partitions.every((each) => isApplied(each, channels) || isGone(each, now))) return undefined;
   const partitions = report.partitions.map((sent): ReceiptPartition => {
-    const applied = appliedOf(sent, channels, plan.id);
+    const applied = appliedOf(sent, channels, planMark(plan));
     const counted = applied.stored + applied.dead + total(applied.skipped);
-    return { ...sent, applied, agrees: counted === sent.records && applied.checksum === sent.checksum };
+    const gone = Math.max(0, sent.records - counted);
+    return {
+      ...sent,
+      missing: missingOf(plan, sent),
+      applied,
+      gone,
+      agrees: counted === sent.records && applied.checksum === sent.checksum,
+    };
   });
   const { into, window, where, keepDays } = plan;
   return {
@@ -150,14 +168,21 @@ export function makeReceipt(
       retried: sum(partitions, ({ applied }) => applied.retried),
       checksum: checksums(partitions.map(({ applied }) => applied.checksum)),
     },
+    gone: sum(partitions, ({ gone }) => gone),
+    holes: sum(partitions, ({ missing }) => sum(missing, ({ kind, first, next }) => (kind === 'hole' ? next - first : 0))),
     agrees: partitions.every(({ agrees }) => agrees),
     partitions,
   };
 }
 
-/** Whether the receipt says that every record of the plan reached the consumer, and none of them died there. */
-export function isGood({ agrees, cancelled, applied }: Receipt): boolean {
-  return agrees && !cancelled && applied.dead === 0;
+function missingOf({ partitions }: StoredPlan, chain: ChainId): readonly MissingOffsets[] {
+  const planned = partitions.find((each) => chainText(each) === chainText(chain));
+  return (planned?.missing ?? []).map(({ first, next, kind }) => ({ first, next, kind }));
+}
+
+/** Whether the receipt says that every record of the window reached the consumer, and none of them died there. */
+export function isGood({ agrees, cancelled, applied, holes }: Receipt): boolean {
+  return agrees && !cancelled && applied.dead === 0 && holes === 0;
 }
 
 /** In one word with the chain: which partitions do not agree. */

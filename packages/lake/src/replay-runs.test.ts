@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import { FileDamage } from './file-damage.ts';
+import type { Receipt, SentReport } from './replay-receipt.ts';
 import { ReplayRuns } from './replay-runs.ts';
 import { MemoryStore } from './testing/index.ts';
 
@@ -38,11 +40,60 @@ it.each([
   await expect(new ReplayRuns(store, '', 'indexer').list()).rejects.toThrow(what);
 });
 
-it('what a receipt is made from is read strictly', async () => {
-  const store = new MemoryStore();
-  const runs = new ReplayRuns(store, '', 'indexer');
-  const { id } = await runs.order(order(4));
-  const body = { format: 'tailrace-replay-sent-1', plan: 4, endedAtMs: 1, cancelled: false, partitions: [{ topic: 'a', records: -1 }] };
-  await store.putIfAbsent('_replay/indexer/0000000001.sent.json', Buffer.from(JSON.stringify(body)));
-  await expect(runs.sent(id)).rejects.toThrow(/does not say what was sent/);
-});
+const chain = { topic: 'a', incarnation: 'lifeOne1', partition: 0 };
+const sums = { records: 1, bytes: 2, checksum: '00000000000000ff', fromLake: 1, fromKafka: 0 };
+const sentPart = { ...chain, ...sums, sideTopic: 'b', sideIncarnation: 'lifeTwo2', sideNext: 3, lost: 0, beforeArchive: 0, voids: 0 };
+const report: SentReport = { plan: 4, endedAtMs: 1, cancelled: false, partitions: [sentPart] };
+const applied = { stored: 0, skipped: { old: 1 }, dead: 0, retried: 0, checksum: '00000000000000ff' };
+const receipt: Receipt = {
+  run: 1,
+  plan: 4,
+  into: 'indexer',
+  window: { fromMs: 1, toMs: 2, by: 'broker', skewMs: 0 },
+  startedAtMs: 1,
+  sentAtMs: 2,
+  madeAtMs: 3,
+  cancelled: false,
+  sent: sums,
+  applied,
+  gone: 0,
+  holes: 1,
+  agrees: true,
+  partitions: [{ ...sentPart, missing: [{ first: 1, next: 2, kind: 'hole' }], applied, gone: 0, agrees: true }],
+};
+
+/** The value, and the same without each of the fields that it has at any depth (but for the names of a record's own). */
+function* lacking(value: object): Generator<readonly [string, object]> {
+  for (const [name, field] of Object.entries(value)) {
+    if (name === 'old') continue;
+    const { [name]: _, ...rest } = value as Record<string, unknown>;
+    if (!Array.isArray(value)) yield [name, rest];
+    if (typeof field !== 'object') continue;
+    for (const [path, less] of lacking(field))
+      yield [`${name}.${path}`, Array.isArray(value) ? value.with(Number(name), less) : { ...value, [name]: less }];
+  }
+}
+
+it.each(['sent', 'receipt'] as const)(
+  'a %s object that lacks any of its fields is named with its key, and a whole one is read',
+  async (kind) => {
+    const whole = kind === 'sent' ? report : receipt;
+    const read = async (body: object): Promise<unknown> => {
+      const store = new MemoryStore();
+      const runs = new ReplayRuns(store, '', 'indexer');
+      const { id } = await runs.order(order(4));
+      const key = `_replay/indexer/0000000001.${kind}.json`;
+      await store.putIfAbsent(key, Buffer.from(JSON.stringify({ format: `tailrace-replay-${kind}-1`, ...body })));
+      return await runs[kind](id);
+    };
+    expect(await read(whole)).toEqual(whole);
+    const paths: string[] = [];
+    for (const [path, less] of lacking(whole)) {
+      paths.push(path);
+      const fault: unknown = await read(less).catch((error: unknown) => error);
+      expect(fault, path).toBeInstanceOf(FileDamage);
+      expect((fault as FileDamage).message, path).toContain(`_replay/indexer/0000000001.${kind}.json`);
+    }
+    expect(paths).toContain('partitions.0.checksum');
+  },
+);

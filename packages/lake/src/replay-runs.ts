@@ -1,6 +1,7 @@
 import { FileDamage, GONE } from './file-damage.ts';
 import { type ObjectStore, StoreError } from './object-store.ts';
-import { isSentReport, type Receipt, type SentReport } from './replay-receipt.ts';
+import { isReceipt, isSentReport } from './receipt-fields.ts';
+import type { Receipt, SentReport } from './replay-receipt.ts';
 
 /** That a plan is to be sent. Orders into one consumer are carried out one by one, in the order of their numbers. */
 export interface ReplayOrder {
@@ -113,8 +114,12 @@ export class ReplayRuns {
     return (await this.receipt(id)) ?? receipt;
   }
 
+  /** Throws FileDamage where it makes no sense. */
   async receipt(id: number): Promise<Receipt | undefined> {
-    return (await this.#read(id, 'receipt')) as Receipt | undefined;
+    const receipt = await this.#read(id, 'receipt');
+    if (receipt === undefined) return undefined;
+    if (!isReceipt(receipt)) throw new FileDamage(this.#key(id, 'receipt'), 'it does not say what a run did');
+    return receipt;
   }
 
   async #order(id: number): Promise<ReplayOrder> {

@@ -11,7 +11,11 @@ const POSITIONS = 'positions';
 /** A side channel and the sender's records in memory, for tests of the sender. It outlives the senders that write into it. */
 export class MemoryChannel {
   readonly logs = new Map<string, RawRecord[]>();
+  /** By the plan's mark and the partition. */
   readonly sent = new Map<string, SentPosition>();
+
+  /** Of the side topic, for who sees it from now on. */
+  incarnation = 'sideLife';
 
   constructor(topic: string, partitions: number) {
     for (let partition = 0; partition < partitions; partition++) this.logs.set(sideKey(topic, partition), []);
@@ -19,11 +23,12 @@ export class MemoryChannel {
 
   /** As one process sees it. `step` is awaited at every call: to kill that process there. `cut`: how much of a call got through when it was killed in it. */
   seenBy(step: () => Promise<void>, cut: (records: number) => number): ReplayChannel {
+    const { incarnation } = this;
     return {
       consumer: 'indexer',
       group: 'indexer.replay',
       topicOf: (topic) => `${topic}.side`,
-      incarnationOf: () => 'sideLife',
+      incarnationOf: () => incarnation,
       publish: async (records) => {
         try {
           await step();
@@ -43,12 +48,18 @@ export class MemoryChannel {
     };
   }
 
-  /** What a consumer counts of a plan that takes each origin offset once, in the order of the log. */
-  counted(plan: number, key: string): SentSoFar & { readonly offsets: readonly number[] } {
+  /** The topic is deleted and made anew. */
+  makeAnew(): void {
+    this.incarnation = 'lifeTwo2';
+    for (const key of this.logs.keys()) this.logs.set(key, []);
+  }
+
+  /** What a consumer counts of the plan with this mark that takes each origin offset once, in the order of the log. */
+  counted(mark: string, key: string): SentSoFar & { readonly offsets: readonly number[] } {
     const count = new SentCount({ through: -1, records: 0, bytes: 0, checksum: '0'.repeat(16) });
     const offsets: number[] = [];
     for (const record of this.logs.get(key) ?? []) {
-      const origin = sentBy(plan, record);
+      const origin = sentBy(mark, record);
       if (origin !== undefined && count.add(origin)) offsets.push(origin.offset);
     }
     return { ...count.now, offsets };
@@ -63,7 +74,7 @@ export class MemoryChannel {
     for (const { topic, partition = 0, key, value, headers = [] } of records) {
       if (topic === POSITIONS) {
         const said = readChannelRecord({ key, value });
-        if (said.kind === 'sent') this.sent.set(sideKey(said.sent.topic, said.sent.partition), said.sent);
+        if (said.kind === 'sent') this.sent.set(`${said.sent.plan} ${sideKey(said.sent.topic, said.sent.partition)}`, said.sent);
         continue;
       }
       const log = this.logs.get(sideKey(topic, partition));

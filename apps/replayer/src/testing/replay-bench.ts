@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sideTopicName } from '@tailrace/events';
 import { type ClusterAdmin, connectAdmin, TopicIdentity } from '@tailrace/kafka-kit';
 import { deleteRecordsBefore, produceForeign } from '@tailrace/kafka-kit/testing';
@@ -22,6 +23,7 @@ export const PLAN = ['plan', '--into', 'indexer'] as const;
 
 export const timeOf = (partition: number, offset: number): number => BASE_MS + offset * (STEP_MS[partition] ?? 0);
 export const at = (partition: number, offset: number): string => new Date(timeOf(partition, offset)).toISOString();
+const SIDE = { 'message.timestamp.type': 'LogAppendTime', 'max.message.bytes': '2162688' };
 const eventOf = (offset: number): Buffer => Buffer.from(`{"service":"s${offset}"}`);
 
 /** A topic with times of the test's choice and a lake, on the real servers, and the command that looks at them. */
@@ -71,13 +73,26 @@ export class ReplayBench {
 
   /** The side channel of the indexer beside the topic, and where positions are kept. */
   async makeSideTopics(): Promise<void> {
-    const make = async (name: string, partitions: number, configs: Readonly<Record<string, string>>): Promise<void> => {
-      const spec = { name, key: 'none', partitions, replicationFactor: 1, configs } as const;
-      await this.admin.apply([{ kind: 'create', topic: name, spec }]);
-      this.#made.push(name);
-    };
-    await make(this.sideTopic, 3, { 'message.timestamp.type': 'LogAppendTime', 'max.message.bytes': '2162688' });
-    await make(this.positionsTopic, 1, { 'cleanup.policy': 'compact' });
+    await this.#make(this.sideTopic, 3, SIDE);
+    await this.#make(this.positionsTopic, 1, { 'cleanup.policy': 'compact' });
+  }
+
+  /** Deletes the side channel and makes it anew. */
+  async remakeSideTopic(): Promise<void> {
+    await this.admin.deleteTopics([this.sideTopic]);
+    await this.#make(this.sideTopic, 3, SIDE);
+    // Until the broker leads the new partitions it answers with an error, or for the old ones.
+    for (let tries = 0; ; tries += 1) {
+      const ends = await this.admin.groupLag('nobody', [this.sideTopic]).catch(() => []);
+      if (ends.length === 3 && ends.every(({ logEnd }) => logEnd === 0)) return;
+      if (tries > 100) throw new Error(`${this.sideTopic} is not there anew`);
+      await sleep(100);
+    }
+  }
+
+  async #make(name: string, partitions: number, configs: Readonly<Record<string, string>>): Promise<void> {
+    await this.admin.apply([{ kind: 'create', topic: name, spec: { name, key: 'none', partitions, replicationFactor: 1, configs } }]);
+    if (!this.#made.includes(name)) this.#made.push(name);
   }
 
   chain(partition: number): ChainId {
@@ -122,8 +137,8 @@ export class ReplayBench {
     return new RunProcess(this.#environment, this.topic, this.positionsTopic, argv);
   }
 
-  async deleteBefore(partition: number, offset: number): Promise<void> {
-    await deleteRecordsBefore(this.settings, { topic: this.topic, partition }, offset);
+  async deleteBefore(partition: number, offset: number, topic = this.topic): Promise<void> {
+    await deleteRecordsBefore(this.settings, { topic, partition }, offset);
   }
 
   /** Runs `tailrace replay ...` in this process. */

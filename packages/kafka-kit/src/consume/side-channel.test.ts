@@ -23,6 +23,19 @@ describe('the consumer of a side channel', () => {
     expect(rig.kept()).toHaveLength(1);
   });
 
+  it('counts plans of one number apart, by the names that they have on Kafka', async () => {
+    const rig = await ChannelRig.open();
+    for (const mark of ['1-0a1b2c3d', '1-ffffffff']) rig.open(mark);
+    rig.send('1-0a1b2c3d', [10, 11, 12]);
+    rig.send('1-ffffffff', [10, 11]);
+    await rig.running();
+    await rig.until(() => rig.committed() === 5, 'all is committed');
+    expect(rig.kept().at(-1)?.plans).toEqual({
+      '1-0a1b2c3d': { ...NONE, through: 12, stored: 3, checksum: checksumOf([10, 11, 12]) },
+      '1-ffffffff': { ...NONE, through: 11, stored: 2, checksum: checksumOf([10, 11]) },
+    });
+  });
+
   it('says of every position that it writes what became of exactly the records below, whatever settles behind', async () => {
     const rig = await ChannelRig.open(1, { inFlightPerLane: 3 });
     rig.open(7);

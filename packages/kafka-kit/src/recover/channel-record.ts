@@ -19,7 +19,7 @@ export interface AppliedCounts {
   readonly checksum: string;
 }
 
-/** Where the consumer of a side channel stands. `plans` by their numbers. */
+/** Where the consumer of a side channel stands. `plans` by their names (notes `replay.plan`). */
 export interface ChannelPosition extends TopicPartition {
   /** The life of the side topic. */
   readonly incarnation: string;

@@ -45,18 +45,18 @@ export class ChannelRig extends RuntimeRig {
   }
 
   /** The sender's record: the plan is open. */
-  open(plan: number, partition = 0): void {
+  open(plan: number | string, partition = 0): void {
     const { key, value } = sentRecord(PLACE, { ...this.#sentKey(plan, partition), ...NOTHING_SENT });
     this.cluster.append(PLACE, { key, value });
   }
 
   /** The plan's receipt stands. */
-  receipt(plan: number, partition = 0): void {
+  receipt(plan: number | string, partition = 0): void {
     this.cluster.append(PLACE, { key: sentTombstone(PLACE, this.#sentKey(plan, partition)).key, value: null });
   }
 
   /** Puts records of these origin offsets on the channel; `plan` undefined: they come from dead letters. */
-  send(plan: number | undefined, offsets: readonly number[], partition = 0): void {
+  send(plan: number | string | undefined, offsets: readonly number[], partition = 0): void {
     const notes = plan === undefined ? [] : ([['replay.plan', Buffer.from(String(plan))]] as const);
     for (const offset of offsets) {
       const origin = { topic: 'events.live', partition, incarnation: 'liveABC1', offset, timestampMs: 1 };
@@ -78,7 +78,7 @@ export class ChannelRig extends RuntimeRig {
     });
   }
 
-  #sentKey(plan: number, partition: number): Pick<SentPosition, 'group' | 'plan' | 'topic' | 'partition'> {
+  #sentKey(plan: number | string, partition: number): Pick<SentPosition, 'group' | 'plan' | 'topic' | 'partition'> {
     return { group: 'live', plan: String(plan), topic: TOPIC, partition };
   }
 }

@@ -1,0 +1,40 @@
+import type { Receipt } from '@tailrace/lake';
+import { expect, it } from 'vitest';
+import { receiptLines } from './receipt-lines.ts';
+
+const sums = { records: 10, bytes: 50, checksum: '00000000000000ff', fromLake: 10, fromKafka: 0 };
+const applied = { stored: 10, skipped: {}, dead: 0, retried: 0, checksum: '00000000000000ff' };
+const place = { topic: 'events', incarnation: 'lifeOne1', partition: 0, sideTopic: 'side', sideIncarnation: 'sideLife', sideNext: 10 };
+const receipt: Receipt = {
+  run: 1,
+  plan: 7,
+  into: 'indexer',
+  window: { fromMs: 1, toMs: 2, by: 'broker', skewMs: 0 },
+  startedAtMs: 1,
+  sentAtMs: 2,
+  madeAtMs: 3,
+  cancelled: false,
+  sent: sums,
+  applied,
+  gone: 0,
+  holes: 0,
+  agrees: true,
+  partitions: [{ ...place, ...sums, lost: 0, beforeArchive: 0, voids: 0, missing: [], applied, gone: 0, agrees: true }],
+};
+
+it('a receipt with a hole names its offsets, and its last line says that the window is not whole', () => {
+  const missing = [
+    { first: 20, next: 30, kind: 'hole' },
+    { first: 40, next: 41, kind: 'lost' },
+  ] as const;
+  const lines = receiptLines({ ...receipt, holes: 10, partitions: receipt.partitions.map((each) => ({ ...each, missing })) });
+  expect(lines).toContain('  HOLE: neither the lake nor Kafka holds offsets 20 to 29');
+  expect(lines).toContain('  LOST, as declared: offset 40');
+  expect(lines.at(-1)).toBe(
+    'Everything that was sent was applied exactly once: the checksums agree. But the window is NOT whole: 10 offsets of it were gone when the plan was made, and nobody had declared them lost.',
+  );
+});
+
+it('one without says that everything was applied', () => {
+  expect(receiptLines(receipt).at(-1)).toBe('Everything was applied exactly once: the checksums agree.');
+});
