@@ -58,6 +58,9 @@ export const readArchiverConfig = (): ArchiverConfig => loadConfig(archiverVaria
 
 const lakeVariables = { s3: s3Variables } as const satisfies VariableTable;
 
+/** Of this process. */
+export const ownEnvironment: Environment = process.env;
+
 /** What `tailrace lake` needs: where the lake is. */
 export const readLakeConfig = (environment: Environment = process.env): ConfigOf<typeof lakeVariables> =>
   loadConfig(lakeVariables, environment);

@@ -1,5 +1,5 @@
 import type { TopicProfile } from '@tailrace/events';
-import { type ClusterAdmin, connectAdmin, reasonsOf, TAILRACE } from '@tailrace/kafka-kit';
+import { type ClusterAdmin, connectAdmin, ENDPOINTS_FILE, hintsFor, reasonsOf, TAILRACE } from '@tailrace/kafka-kit';
 import { ConfigError } from '@tailrace/service';
 import { Command, CommanderError, Option } from 'commander';
 import { commandPlace, kafkaSettings, ownVersion, type Place, requireLakeSettings, topicProfile } from './config.ts';
@@ -7,7 +7,6 @@ import { terminalConfirm } from './confirm.ts';
 import { addDlqVerbs } from './dlq-program.ts';
 import { lagCommand, lagPorts } from './group.ts';
 import { resetCommand, resetWriter } from './group-reset.ts';
-import { hintsFor } from './hints.ts';
 import { createOutput, EXIT, type Output } from './output.ts';
 import { applyCommand, planCommand } from './topics.ts';
 import { networkFault, requireS3, UnreachableError } from './unreachable.ts';
@@ -170,7 +169,7 @@ function buildProgram(behindDashes: readonly string[], done: (code: number) => v
           }
           requireLakeSettings(from);
         }
-        done(await runApp(app, appArgs, from.environment));
+        done(await runApp(app, appArgs, { ...from.environment, [ENDPOINTS_FILE]: from.file }));
       });
   }
   for (const each of [topics, group, dlq]) {

@@ -1,4 +1,5 @@
 import { POSITIONS_TOPIC, streams } from '@tailrace/events';
+import { ENDPOINTS_FILE, hintsFor } from '@tailrace/kafka-kit';
 import { STREAM } from '@tailrace/lake';
 import { endWithParent } from '@tailrace/service';
 import { ownEnvironment } from './config.ts';
@@ -15,8 +16,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
   });
 
 process.exitCode = await replayCommand(process.argv.slice(2), {
-  out: (text) => process.stdout.write(text),
-  note: (text) => process.stderr.write(text),
+  out: (text) => process.stdout.write(hintsFor(ownEnvironment[ENDPOINTS_FILE], text)),
+  note: (text) => process.stderr.write(hintsFor(ownEnvironment[ENDPOINTS_FILE], text)),
   terminal: process.stderr.isTTY ? process.stderr : undefined,
   nowMs: Date.now,
   environment: ownEnvironment,

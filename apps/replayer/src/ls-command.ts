@@ -1,8 +1,9 @@
 import { TAILRACE } from '@tailrace/kafka-kit';
-import type { ReplayRun, StoredPlan } from '@tailrace/lake';
+import { isGood, type ReplayRun, type StoredPlan } from '@tailrace/lake';
 import { readReplayerConfig } from './config.ts';
 import { total } from './offsets.ts';
 import { EXIT, type JsonFlag, type Ports } from './ports.ts';
+import { outcomeWords } from './receipt-lines.ts';
 import { withReplays } from './replay-session.ts';
 import { type PlanState, stateOf } from './run-state.ts';
 import { type Stored, withStore } from './servers.ts';
@@ -10,7 +11,7 @@ import { bothTimes } from './times.ts';
 
 const WORDS: Readonly<Record<PlanState, string>> = {
   planned: 'not sent yet',
-  begun: 'its sending was begun',
+  begun: 'run, and not all sent yet',
   sent: 'all sent, not all applied yet',
   cancelled: 'cancelled, not all applied yet',
   done: 'over',
@@ -31,16 +32,21 @@ export async function listCommand({ json }: JsonFlag, ports: Ports): Promise<num
       });
     }
     const now = await runsOf(plans, stored);
-    const shown = plans.map(({ id, madeAtMs, into, window, partitions }) => {
-      const offsets = total(partitions.flatMap(({ ranges }) => ranges));
-      return { id, madeAtMs, into, window, partitions: partitions.length, offsets, state: stateOf(now.get(id)) };
-    });
+    const shown = await Promise.all(
+      plans.map(async ({ id, madeAtMs, into, window, partitions }) => {
+        const run = now.get(id);
+        const offsets = total(partitions.flatMap(({ ranges }) => ranges));
+        const receipt = run?.hasReceipt === true ? await stored.runsInto(into).receipt(run.id) : undefined;
+        const outcome = receipt === undefined ? {} : { good: isGood(receipt), outcome: outcomeWords(receipt) };
+        return { id, madeAtMs, into, window, partitions: partitions.length, offsets, state: stateOf(run), ...outcome };
+      }),
+    );
     if (json === true) ports.out(`${JSON.stringify({ plans: shown })}\n`);
     else if (shown.length === 0) ports.out(`There is no plan yet: ${TAILRACE} replay plan --help says how to make one.\n`);
     else
-      for (const { id, madeAtMs, into, window, offsets, state } of shown)
+      for (const { id, madeAtMs, into, window, offsets, state, outcome } of shown)
         ports.out(
-          `Plan ${id}, made ${bothTimes(madeAtMs)}: from ${bothTimes(window.fromMs)} up to ${bothTimes(window.toMs)}, into ${into}, ${offsets} offsets; ${WORDS[state]}.\n`,
+          `Plan ${id}, made ${bothTimes(madeAtMs)}: from ${bothTimes(window.fromMs)} up to ${bothTimes(window.toMs)}, into ${into}, ${offsets} offsets; ${WORDS[state]}${outcome === undefined ? '' : `: ${outcome}`}.\n`,
         );
     return EXIT.good;
   });

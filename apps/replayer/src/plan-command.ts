@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { TAILRACE } from '@tailrace/kafka-kit';
-import { planReplay, type ReplayPlan, STREAM } from '@tailrace/lake';
+import { type PlanWindow, planReplay, type ReplayPlan, replayWindow, STREAM, spanOf } from '@tailrace/lake';
 import { ConfigError } from '@tailrace/service';
 import { readReplayerConfig } from './config.ts';
 import { lookAtWindow } from './look.ts';
@@ -9,6 +9,7 @@ import { EXIT, type JsonFlag, type Ports } from './ports.ts';
 import { planRefusal } from './refusals.ts';
 import { withServers } from './servers.ts';
 import { tellPlan } from './tell-plan.ts';
+import { bothTimes } from './times.ts';
 
 export type PlanCommandFlags = PlanFlags & JsonFlag & { readonly dryRun?: boolean };
 
@@ -35,8 +36,14 @@ export async function planCommand(flags: PlanCommandFlags, ports: Ports): Promis
       : id === null
         ? 'Nothing was stored, as asked for by --dry-run.'
         : `Stored as plan ${id}: ${TAILRACE} replay show ${id} shows it again, and ${TAILRACE} replay run ${id} sends it.`;
-    tellPlan(ports, flags, { id, ...made }, sources, [last]);
+    tellPlan(ports, flags, { id, ...made }, sources, [...beforeAll(request.window, replayWindow(sources).oldestMs), last]);
     const holes = made.partitions.some(({ missing }) => missing.some(({ kind }) => kind === 'hole'));
     return isEmpty || holes ? EXIT.finding : EXIT.good;
   });
+}
+
+/** That the window begins before anything that can be had: half of what is looked for may be gone, or there never was more. */
+function beforeAll(window: PlanWindow, oldestMs: number | null): string[] {
+  if (oldestMs === null || spanOf(window).fromMs >= oldestMs) return [];
+  return [`Of the window nothing can be had from before ${bothTimes(oldestMs)}: the oldest record that is left anywhere arrived then.`];
 }

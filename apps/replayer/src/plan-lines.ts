@@ -1,3 +1,4 @@
+import { TAILRACE } from '@tailrace/kafka-kit';
 import { chainText, type OffsetRange, type PlannedPartition, type PlanWindow, type ReplayPlan } from '@tailrace/lake';
 import { counted, missingLine, offsets, total } from './offsets.ts';
 import { bothTimes, span } from './times.ts';
@@ -12,12 +13,27 @@ export interface HeldNow {
 
 /** A plan as lines for people. `now` says what holds the partition's ranges at this moment: the plan itself names no source. */
 export function planLines(plan: ReplayPlan, now: (partition: PlannedPartition) => HeldNow): string[] {
-  return [windowLine(plan), ...plan.partitions.flatMap((each) => partitionLines(each, now(each))), sumLine(plan.partitions)];
+  return [
+    windowLine(plan),
+    ...choiceLines(plan),
+    ...plan.partitions.flatMap((each) => partitionLines(each, now(each))),
+    sumLine(plan.partitions),
+  ];
 }
 
 function windowLine({ window, into, stream }: ReplayPlan): string {
   const length = span(window.toMs - window.fromMs);
   return `${stream} from ${bothTimes(window.fromMs)} up to ${bothTimes(window.toMs)}, ${length}, by ${clockWords(window)}, into ${into}.`;
+}
+
+function choiceLines({ where = [], keepDays }: ReplayPlan): string[] {
+  return [
+    ...where.map((text) => `  only where ${text}`),
+    ...(where.length === 0
+      ? []
+      : [`  (which of the records that are, only reading tells: ${TAILRACE} replay run NUMBER --dry-run counts them)`]),
+    ...(keepDays === undefined ? [] : [`  to be kept for ${counted(keepDays, 'day')} from when it is applied`]),
+  ];
 }
 
 function clockWords({ by, skewMs }: PlanWindow): string {

@@ -36,7 +36,7 @@ export function tellSettled(settled: Settled | undefined, plan: StoredPlan, flag
     );
   else if (left === null)
     ports.out(
-      `Plan ${plan.id} is not all sent, so there is no receipt: ${TAILRACE} replay run ${plan.id} goes on where that has stopped.\n`,
+      `Plan ${plan.id} is not all sent, so there is no receipt yet: where no command sends it any more, ${TAILRACE} replay run ${plan.id} goes on with it.\n`,
     );
   else if (isStuck)
     ports.out(

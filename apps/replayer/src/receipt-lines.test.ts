@@ -1,6 +1,6 @@
 import type { Receipt } from '@tailrace/lake';
 import { expect, it } from 'vitest';
-import { receiptLines } from './receipt-lines.ts';
+import { outcomeWords, receiptLines } from './receipt-lines.ts';
 
 const sums = { records: 10, bytes: 50, checksum: '00000000000000ff', fromLake: 10, fromKafka: 0 };
 const applied = { stored: 10, skipped: {}, dead: 0, retried: 0, checksum: '00000000000000ff' };
@@ -37,4 +37,15 @@ it('a receipt with a hole names its offsets, and its last line says that the win
 
 it('one without says that everything was applied', () => {
   expect(receiptLines(receipt).at(-1)).toBe('Everything was applied exactly once: the checksums agree.');
+});
+
+it('one of which nothing was stored says so, and asks for the restart that is forgotten most easily', () => {
+  const skipped = { ...applied, stored: 0, skipped: { old: 10 } };
+  expect(receiptLines({ ...receipt, applied: skipped }).at(-1)).toBe(
+    'Everything was applied exactly once: the checksums agree. But NOTHING was stored: indexer skipped all 10 records (old). If its fault is mended, was it started again since? To send the window once more, make a new plan.',
+  );
+  expect(receiptLines({ ...receipt, applied: { ...applied, stored: 9, skipped: { old: 1 } } }).at(-1)).toContain(
+    '1 record was skipped and not stored (old)',
+  );
+  expect(outcomeWords({ ...receipt, applied: skipped, cancelled: true })).toBe('0 stored, 10 skipped (old), CANCELLED');
 });

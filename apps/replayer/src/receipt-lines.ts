@@ -19,7 +19,9 @@ export function receiptLines(receipt: Receipt): string[] {
 }
 
 function partitionLines(each: ReceiptPartition): string[] {
-  const from = each.fromLake + each.fromKafka === 0 ? '' : ` (${each.fromLake} from the lake, ${each.fromKafka} from Kafka)`;
+  const read = each.fromLake + each.fromKafka;
+  const before = read < each.records ? ', the rest by a sender that was interrupted' : '';
+  const from = read === 0 ? '' : ` (${each.fromLake} from the lake, ${each.fromKafka} from Kafka${before})`;
   const passed = [
     ...(each.lost > 0 ? [`${counted(each.lost, 'offset')} declared lost`] : []),
     ...(each.beforeArchive > 0 ? [`${counted(each.beforeArchive, 'offset')} from before the archive`] : []),
@@ -46,9 +48,29 @@ function verdict(receipt: Receipt): string {
     return `${counted(gone, 'record')} of what was sent ${gone === 1 ? 'was' : 'were'} not seen to be applied, and can not come any more: the side channel was made anew, or its records were deleted. To send the window once more, make a new plan.`;
   if (!receipt.agrees) return 'What was applied is NOT what was sent: counts or checksums differ where it says so.';
   if (receipt.applied.dead > 0)
-    return `Everything that was sent was applied, but for ${counted(receipt.applied.dead, 'record')} that became dead letters: ${TAILRACE} dlq ls shows why.`;
+    return `Everything that was sent was applied, but for ${counted(receipt.applied.dead, 'record')} that became ${receipt.applied.dead === 1 ? 'a dead letter' : 'dead letters'}: ${TAILRACE} dlq ls shows why.`;
   if (receipt.cancelled) return 'The run was cancelled: what had been sent was applied, and the rest of the plan was not sent.';
-  return `Everything ${receipt.holes > 0 ? 'that was sent ' : ''}was applied exactly once: the checksums agree.`;
+  return `Everything ${receipt.holes > 0 ? 'that was sent ' : ''}was applied exactly once: the checksums agree.${skippedWords(receipt)}`;
+}
+
+/** Applied is not stored: a consumer that still has its fault skips the same records again. */
+function skippedWords({ into, sent, applied }: Receipt): string {
+  const skipped = sent.records - applied.stored - applied.dead;
+  if (skipped === 0) return '';
+  const reasons = Object.keys(applied.skipped).join(', ');
+  if (applied.stored === 0)
+    return ` But NOTHING was stored: ${into} skipped ${skipped === 1 ? 'the record' : `all ${skipped} records`} (${reasons}). If its fault is mended, was it started again since? To send the window once more, make a new plan.`;
+  return ` But ${counted(skipped, 'record')} ${skipped === 1 ? 'was' : 'were'} skipped and not stored (${reasons}).`;
+}
+
+/** How a run ended, in a few words. */
+export function outcomeWords({ applied, cancelled, agrees, gone, holes }: Receipt): string {
+  return [
+    appliedWords(applied),
+    ...(cancelled ? ['CANCELLED'] : []),
+    ...(gone > 0 ? [`${gone} NOT APPLIED`] : agrees ? [] : ['NOT what was sent']),
+    ...(holes > 0 ? [`${counted(holes, 'offset')} of the window gone`] : []),
+  ].join(', ');
 }
 
 function holesWords({ holes }: Receipt): string {

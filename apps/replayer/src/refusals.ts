@@ -1,5 +1,5 @@
 import type { Planning, PlanWindow } from '@tailrace/lake';
-import { bothTimes } from './times.ts';
+import { bothTimes, span } from './times.ts';
 
 /** Why a window has no plan, and what can be had instead. */
 export function planRefusal(planning: Exclude<Planning, { readonly kind: 'planned' }>, window: PlanWindow): string {
@@ -17,5 +17,9 @@ export function planRefusal(planning: Exclude<Planning, { readonly kind: 'planne
     ...(kafkaMs === null ? [] : [`from Kafka since ${bothTimes(kafkaMs)}`]),
   ];
   if (had.length === 0) return 'There is nothing to replay: neither the lake nor Kafka holds a record yet.';
-  return `The window ends at ${bothTimes(window.toMs)}, before the oldest record that is left: records can be had ${had.join(', and ')}.`;
+  const skew =
+    window.by === 'event'
+      ? ` An event is looked for within ${span(window.skewMs)} of its arrival: where these came later than that, give a larger --skew.`
+      : '';
+  return `The window ends at ${bothTimes(window.toMs)}, before the oldest record that is left: records can be had ${had.join(', and ')}.${skew}`;
 }

@@ -64,8 +64,8 @@ function warnOfHoles({ partitions }: StoredPlan, ports: Ports): void {
 
 function refuseOver({ hasReceipt, isCancelled }: ReplayRun, { id }: StoredPlan): void {
   const anew = `To send the window once more, make a new plan; ${TAILRACE} replay receipt ${id} shows what this one did.`;
-  if (hasReceipt) throw new ConfigError([`Plan ${id} was run already. ${anew}`]);
   if (isCancelled) throw new ConfigError([`Plan ${id} was cancelled. ${anew}`]);
+  if (hasReceipt) throw new ConfigError([`Plan ${id} was run already. ${anew}`]);
 }
 
 /** Waits while an earlier run into the same consumer is neither over nor cancelled. Gives the run as it is then. */

@@ -17,7 +17,7 @@ export function stateWords(state: PlanState, plan: number): string {
     case 'planned':
       return `not sent yet; ${TAILRACE} replay run ${plan} sends it.`;
     case 'begun':
-      return `its sending was begun; ${TAILRACE} replay run ${plan} goes on with it where that has stopped.`;
+      return `run, and not all sent yet; where no command sends it any more, ${TAILRACE} replay run ${plan} goes on with it.`;
     case 'sent':
       return `all sent, and not all applied when last looked; ${TAILRACE} replay receipt ${plan} looks again.`;
     case 'cancelled':

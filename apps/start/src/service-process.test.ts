@@ -23,3 +23,16 @@ test('a full disk below a service’s log is one sentence for whoever runs the s
   );
   expect(stopped).toBe('stopped');
 });
+
+test('a service that refuses its configuration is ended with its own sentence: its log may be gone when somebody looks', () => {
+  const script = `import('${new URL('service-process.ts', import.meta.url)}').then(async ({ ServiceProcess }) => {
+    const service = new ServiceProcess({ name: 'indexer', environment: {}, keepsPort: undefined, logFile: '/dev/null',
+      lifeline: undefined, report: () => {} });
+    service.start();
+    await service.broken.catch(({ message }) => console.log(message));
+    await service.stop();
+  })`;
+  const options = { encoding: 'utf8', timeout: 30_000 } as const;
+  const { stdout } = spawnSync(process.execPath, ['--conditions=tailrace-src', '--import', 'tsx', '-e', script], options);
+  expect(stdout).toMatch(/^The indexer refuses its configuration: .*(_URL|_SERVERS|AWS_REGION|TAILRACE_LAKE_BUCKET)/);
+});

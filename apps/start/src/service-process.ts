@@ -33,6 +33,8 @@ export class ServiceProcess {
   readonly #urls = new Map<string, string>();
   #keptPort: Readonly<Record<string, string>> = {};
   #child: ChildProcess | undefined;
+  /** The last line that says why it can not go on: its log may be gone with the folder before anybody looks. */
+  #refusal: string | undefined;
   #stopping = false;
   #stopped: Promise<void> | undefined;
   #deaths = 0;
@@ -124,6 +126,7 @@ export class ServiceProcess {
 
   #line(line: string): void {
     if (this.#log.writable) this.#log.write(`${line}\n`);
+    this.#refusal = refusalIn(line) ?? this.#refusal;
     const listening = readListening(line);
     if (listening === undefined) return;
     this.#urls.set(listening.server, listening.url);
@@ -136,7 +139,9 @@ export class ServiceProcess {
     if (this.#stopping) return;
     const how = signal === null ? `exit code ${code}` : signal;
     if (code === WRONG_CONFIGURATION) {
-      this.#broken(new Error(`The ${this.name} refuses its configuration; its log says why: ${this.#options.logFile}`));
+      this.#broken(
+        new Error(`The ${this.name} refuses its configuration: ${this.#refusal ?? `its log says why, ${this.#options.logFile}`}`),
+      );
       return;
     }
     // One that gave up before it listened may have met its old port taken: the next one takes any.
@@ -151,4 +156,15 @@ export class ServiceProcess {
 function logFailure({ name, logFile }: ServiceProcessOptions, cause: Error): Failure {
   const why = fullDisk(dirname(logFile), cause) ?? `${cause.message}: name another folder`;
   return new Failure(`The log of the ${name} can not be written, ${why}.`, { cause });
+}
+
+/** What a line says that tells why a service can not start: plain text before it logs, a fatal line afterwards. */
+function refusalIn(line: string): string | undefined {
+  if (!line.startsWith('{')) return line.trim() === '' ? undefined : line.trim();
+  try {
+    const { level, msg } = JSON.parse(line) as { readonly level?: unknown; readonly msg?: unknown };
+    return level === 'fatal' && typeof msg === 'string' ? msg : undefined;
+  } catch {
+    return undefined; // No line of ours: it says nothing that could be told.
+  }
 }

@@ -22,6 +22,7 @@ export type { ConsumerOptions, DrainReport, ReachedPosition, RuntimePorts, Store
 export { createConsumerRuntime } from './consume/runtime.ts';
 export { SideChannel } from './consume/side-channel.ts';
 export { TAILRACE } from './observe/command.ts';
+export { ENDPOINTS_FILE, hintsFor } from './observe/hints.ts';
 export { metricReference } from './observe/metric-reference.ts';
 export {
   everyOf,

@@ -97,6 +97,18 @@ it.each<[string, Partial<AppliedCounts>]>([
   expect([receipt.agrees, isGood(receipt), disagreeing(receipt)]).toEqual([false, false, [expect.stringContaining('partition 1')]]);
 });
 
+it('is not good when the consumer skipped every record: its fault is still there', () => {
+  const skips = (skipped: number) =>
+    make(report([sent(0)]), new Map([at(0, { plans: { '7-a': counts({ stored: 8 - skipped, skipped: { old: skipped } }) } })]));
+  for (const [skipped, good] of [
+    [8, false],
+    [7, true],
+  ] as const) {
+    const receipt = skips(skipped);
+    expect(receipt === undefined ? undefined : [receipt.agrees, isGood(receipt)]).toEqual([true, good]);
+  }
+});
+
 it('is not good with a dead letter, nor when the run was cancelled', () => {
   const dead = make(report([sent(0)]), new Map([at(0, { plans: { '7-a': counts({ stored: 7, dead: 1 }) } })]));
   const cancelled = make(report([sent(0)], true), new Map([at(0)]));

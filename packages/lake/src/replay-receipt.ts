@@ -180,9 +180,10 @@ function missingOf({ partitions }: StoredPlan, chain: ChainId): readonly Missing
   return (planned?.missing ?? []).map(({ first, next, kind }) => ({ first, next, kind }));
 }
 
-/** Whether the receipt says that every record of the window reached the consumer, and none of them died there. */
-export function isGood({ agrees, cancelled, applied, holes }: Receipt): boolean {
-  return agrees && !cancelled && applied.dead === 0 && holes === 0;
+/** Whether the receipt says that every record of the window reached the consumer, none of them died there, and it did not skip them all. */
+export function isGood({ agrees, cancelled, sent, applied, holes }: Receipt): boolean {
+  const isUseless = sent.records > 0 && applied.stored === 0;
+  return agrees && !cancelled && applied.dead === 0 && holes === 0 && !isUseless;
 }
 
 /** In one word with the chain: which partitions do not agree. */

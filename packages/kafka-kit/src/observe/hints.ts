@@ -1,4 +1,4 @@
-import { TAILRACE } from '@tailrace/kafka-kit';
+import { TAILRACE } from './command.ts';
 
 /** What a shell takes as one word without quotes. */
 const PLAIN = /^[\w@%+=:,./-]+$/;
@@ -9,3 +9,6 @@ export function hintsFor(file: string | undefined, sentence: string): string {
   const word = PLAIN.test(file) ? file : `'${file.replaceAll("'", "'\\''")}'`;
   return sentence.replaceAll(`${TAILRACE} `, () => `${TAILRACE} --endpoints ${word} `);
 }
+
+/** Names, for an app that carries a command out, the endpoints file that the command was given. */
+export const ENDPOINTS_FILE = 'TAILRACE_ENDPOINTS_FILE';
