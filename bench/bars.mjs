@@ -36,10 +36,15 @@ export const PARTS = {
     ],
   },
   replay: {
-    subjects: ['bare-copy', 'replay-kafka', 'replay-lake'],
-    bars: ({ 'bare-copy': bare, 'replay-kafka': kafka, 'replay-lake': lake }) => [
+    subjects: ['bare-copy', 'bare-side-copy', 'replay-kafka', 'replay-lake'],
+    bars: ({ 'bare-copy': bare, 'bare-side-copy': side, 'replay-kafka': kafka, 'replay-lake': lake }) => [
       barLine('CPU from Kafka against a bare loop that consumes and produces', medianOf(kafka, 'cpuUs') / medianOf(bare, 'cpuUs'), 1.3),
       barLine('CPU from the lake against that loop', medianOf(lake, 'cpuUs') / medianOf(bare, 'cpuUs'), 2),
+      figureLine(
+        'from Kafka against the loop that writes a side channel’s headers, too',
+        medianOf(kafka, 'cpuUs') / medianOf(side, 'cpuUs'),
+      ),
+      figureLine('from the lake against that one', medianOf(lake, 'cpuUs') / medianOf(side, 'cpuUs')),
     ],
   },
   restore: {

@@ -37,6 +37,7 @@ export async function measureReplay(source) {
     });
     const plan = {
       id: 1,
+      attempt: 'bench000',
       partitions: logs.map(({ partition, logEnd }) => ({ topic, incarnation, partition, ranges: [{ first: 0, next: logEnd }] })),
     };
     const channel = await KafkaReplayChannel.open('bench', settings, admin, plan.partitions);
