@@ -110,7 +110,7 @@ it('cancelled while it is sent: it stops, what stands on the side channel is app
   });
   expect(await bench.replay('run', id)).toMatchObject({
     code: 2,
-    told: expect.stringMatching(/ was run already\. To send the window once more, make a new plan/),
+    told: expect.stringMatching(/ was cancelled\. To send the window once more, make a new plan/),
   });
   expect(await bench.replay('cancel', id)).toMatchObject({ code: 2, told: expect.stringMatching(/there is nothing left to cancel/) });
 });
