@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '@tailrace/kafka-kit';
 import type { DailyIndices } from './daily-indices.ts';
 import { firstDayKept, indexOfDay } from './index-names.ts';
 
@@ -32,8 +32,7 @@ export async function watchIndices(indices: DailyIndices, options: IndexWatchOpt
   };
   const rounds = async () => {
     while (!stopping.signal.aborted) {
-      // Safe: all that this can reject with is the stop, which is looked at next.
-      await sleep(everyMs, undefined, { signal: stopping.signal }).catch(() => {});
+      await systemClock.sleep(everyMs, stopping.signal);
       if (!stopping.signal.aborted) await round();
     }
   };

@@ -1,8 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { HistoryPart, RecordHistory, TopicPartition } from '@tailrace/kafka-kit';
+import { type HistoryPart, type RecordHistory, systemClock, type TopicPartition } from '@tailrace/kafka-kit';
 import type { S3Config } from '@tailrace/service';
 
 /** What still runs in the thread pool may put a file into a folder that is just being removed. */
@@ -52,7 +51,7 @@ export class LazyLakeHistory implements RecordHistory {
   /** Waits until the readings have ended, which are aborted by now, but no longer than it may, and closes what is open. */
   async close(limitMs: number): Promise<void> {
     const timer = new AbortController();
-    await Promise.race([this.#isOver, sleep(limitMs * WAITING_SHARE, undefined, { signal: timer.signal }).catch(() => {})]);
+    await Promise.race([this.#isOver, systemClock.sleep(limitMs * WAITING_SHARE, timer.signal)]);
     timer.abort();
     await this.#close();
   }

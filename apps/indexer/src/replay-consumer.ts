@@ -1,6 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type SideTopic, sideTopicName } from '@tailrace/events';
-import { backoffMs, type ConsumerRuntime, DEFAULT_BACKOFF, type RuntimeEvent, reasonsOf, runtimeHealth } from '@tailrace/kafka-kit';
+import {
+  backoffMs,
+  type ConsumerRuntime,
+  DEFAULT_BACKOFF,
+  type RuntimeEvent,
+  reasonsOf,
+  runtimeHealth,
+  systemClock,
+} from '@tailrace/kafka-kit';
 import type { Check } from '@tailrace/service';
 
 const REPLAY: SideTopic = 'replay';
@@ -79,8 +86,7 @@ export class ReplayConsumer {
         this.#fault = fault instanceof Error ? fault.message : String(fault);
         this.#options.onFault(this.#fault);
       }
-      // Safe: all that this can reject with is the stop, which is looked at next.
-      await sleep(backoffMs(DEFAULT_BACKOFF, faults), undefined, { signal }).catch(() => {});
+      await systemClock.sleep(backoffMs(DEFAULT_BACKOFF, faults), signal);
     }
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '@tailrace/kafka-kit';
 import type { LiveGuard } from './live-guard.ts';
 
 /** Nothing more is to be sent: somebody has cancelled the run. */
@@ -64,7 +65,7 @@ export class Governor {
   async run(until: AbortSignal): Promise<void> {
     while (!until.aborted) {
       await this.look();
-      await sleep(TICK_MS, undefined, { signal: until }).catch(() => {});
+      await systemClock.sleep(TICK_MS, until);
     }
   }
 

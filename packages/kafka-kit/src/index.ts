@@ -16,7 +16,7 @@ export type { Batch, CloseReason, Gap, Lane, Outcome, Sink } from './consume/con
 export { STORED, StandsStill } from './consume/contract.ts';
 export type { DeadLetterHalt, DeadLetterPort } from './consume/dead-letters.ts';
 export type { IdleMember } from './consume/idle-member.ts';
-export type { HaltReason } from './consume/lane.ts';
+export type { HaltReason } from './consume/lane-phase.ts';
 export type { HaltCause, LaneView, RestoreView } from './consume/lane-view.ts';
 export type { ConsumerOptions, DrainReport, ReachedPosition, RuntimePorts, StoreKeeper, StuckLane } from './consume/options.ts';
 export { createConsumerRuntime } from './consume/runtime.ts';

@@ -2,7 +2,8 @@ import { reasonsOf } from '../observe/reasons.ts';
 import { whatIsWrong } from './answers.ts';
 import { type Gap, type Outcome, StandsStill } from './contract.ts';
 import { DeadLetters, type DeadRecord } from './dead-letters.ts';
-import type { GapNews, HaltReason, LaneState } from './lane.ts';
+import type { GapNews, LaneState } from './lane.ts';
+import type { HaltReason } from './lane-phase.ts';
 import type { LoopContext } from './loop-context.ts';
 import { RecordBatch } from './record-batch.ts';
 

@@ -1,5 +1,6 @@
 import type { HistoryPart, RecordHistory } from '../recover/record-history.ts';
-import type { LaneState, Restore } from './lane.ts';
+import type { LaneState } from './lane.ts';
+import type { Restore } from './lane-phase.ts';
 
 /** What a pull came to. */
 export type Pulled =

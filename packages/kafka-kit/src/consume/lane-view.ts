@@ -1,6 +1,7 @@
 import type { TopicPartition } from '../records.ts';
 import type { Gap } from './contract.ts';
-import type { HaltReason, LanePhase, LaneState, Outage, Restore, Stall } from './lane.ts';
+import type { LaneState } from './lane.ts';
+import type { HaltReason, LanePhase, Outage, Restore, Stall } from './lane-phase.ts';
 
 /** What a halted partition stands before. */
 export type HaltCause = Exclude<HaltReason['kind'], 'gap'> | Exclude<Gap['kind'], 'void'>;

@@ -7,7 +7,8 @@ import type { Clock } from '../time/clock.ts';
 import { StandsStill } from './contract.ts';
 import type { DeadLetterPort } from './dead-letters.ts';
 import { KeptPositions } from './kept-positions.ts';
-import { type HaltReason, LaneState, type LaneTotals, type Outage, type TopicLife } from './lane.ts';
+import { LaneState, type LaneTotals, type TopicLife } from './lane.ts';
+import type { HaltReason, Outage } from './lane-phase.ts';
 import type { ConsumerOptions, RuntimePorts } from './options.ts';
 import { StoreGate } from './store-gate.ts';
 

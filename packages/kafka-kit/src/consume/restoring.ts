@@ -5,7 +5,8 @@ import { HistoryHole, type HistoryPart, type HistoryRecord, type PassedPart } fr
 import type { Gap } from './contract.ts';
 import type { GapVerdict } from './gap-verdict.ts';
 import { HistoryReading, type Pulled } from './history-reading.ts';
-import type { LaneState, Restore } from './lane.ts';
+import type { LaneState } from './lane.ts';
+import type { Restore } from './lane-phase.ts';
 import type { LookUps } from './look-ups.ts';
 import type { LoopContext } from './loop-context.ts';
 import { LOOKUP_TIMEOUT_MS } from './options.ts';

@@ -1,6 +1,6 @@
 import type { ClientLogLine, CommitResult } from '../broker/broker-consumer.ts';
 import type { CloseReason, Gap } from '../consume/contract.ts';
-import type { HaltReason } from '../consume/lane.ts';
+import type { HaltReason } from '../consume/lane-phase.ts';
 import type { StuckLane } from '../consume/options.ts';
 import type { TopicPartition } from '../records.ts';
 import type { GapDone } from '../recover/gap-policy.ts';

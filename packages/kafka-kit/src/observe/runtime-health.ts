@@ -1,6 +1,6 @@
 import type { ConsumerRuntime } from '../consume/consumer-runtime.ts';
 import type { IdleMember } from '../consume/idle-member.ts';
-import type { Outage } from '../consume/lane.ts';
+import type { Outage } from '../consume/lane-phase.ts';
 import type { LaneView } from '../consume/lane-view.ts';
 import { isoTime } from '../time/iso-time.ts';
 

@@ -1,5 +1,5 @@
 import type { CloseReason, Gap } from '../consume/contract.ts';
-import type { HaltReason } from '../consume/lane.ts';
+import type { HaltReason } from '../consume/lane-phase.ts';
 import type { GapDone } from '../recover/gap-policy.ts';
 import type { PassedPart } from '../recover/record-history.ts';
 import { TAILRACE } from './command.ts';
