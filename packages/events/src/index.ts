@@ -32,6 +32,7 @@ export { keyOf, murmur2, partitionForKey } from './keys.ts';
 export { likelyService } from './likely-service.ts';
 export { type Line, splitNdjson } from './ndjson.ts';
 export { type DuckDbType, type ParquetColumn, parquetColumns } from './parquet-columns.ts';
+export { type SeededRandom, seededRandom } from './random.ts';
 export { formatRecordId, parseRecordId, type RecordIdParts } from './record-id.ts';
 export {
   type KeyMeaning,
