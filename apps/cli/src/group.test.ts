@@ -69,7 +69,7 @@ it('the deciding stage is held against what is published to it', async () => {
     asked.push(topics);
     return [{ ...row, topic: 'alert-partials', committed: 3, lag: 4 }];
   };
-  expect((await shown('alert-processor.decide', { lag }))[0]).toBe('alert-processor.decide: 4 records behind');
+  expect((await shown('alert-processor.decide', { lag }))[0]).toBe('alert-processor.decide: 4 records behind, the oldest for 1 s');
   expect(asked).toEqual([['alert-partials']]);
 });
 
