@@ -12,6 +12,7 @@ export {
 export { type Field, MAX_EVENT_BYTES, serviceEventFields } from './fields.ts';
 export { type EventFilter, filterMatches, type ParsedFilter, parseFilter } from './filter.ts';
 export {
+  decideGroupName,
   type GapPolicy,
   type GapPolicyNow,
   type GroupDeclaration,
@@ -35,6 +36,8 @@ export { type DuckDbType, type ParquetColumn, parquetColumns } from './parquet-c
 export { type SeededRandom, seededRandom } from './random.ts';
 export { formatRecordId, parseRecordId, type RecordIdParts } from './record-id.ts';
 export {
+  ALERT_PARTIALS_TOPIC,
+  ALERT_STATE_TOPIC,
   type KeyMeaning,
   POSITIONS_TOPIC,
   SERVICE_EVENTS_TOPIC,
