@@ -1,3 +1,4 @@
+export { CANARY_REASON, CANARY_SERVICE } from './canary.ts';
 export { generatedDocs } from './docs.ts';
 export type { EventFieldName, ServiceEvent } from './event.ts';
 export {
