@@ -26,6 +26,8 @@ export class AlertReceiver {
   /** Same key, other words: which must not be. */
   readonly changed: string[] = [];
   manner: Manner = 'well';
+  /** Done once, while the next notification waits for its answer. */
+  beforeAnswer: (() => Promise<void>) | undefined;
   readonly #server: Server;
 
   private constructor(server: Server) {
@@ -63,7 +65,9 @@ export class AlertReceiver {
     const told = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Told;
     const key = String(asked.headers['idempotency-key']);
     this.tries.set(key, (this.tries.get(key) ?? 0) + 1);
-    const { manner } = this;
+    const { manner, beforeAnswer } = this;
+    this.beforeAnswer = undefined;
+    await beforeAnswer?.();
     if (manner === 'silent') return;
     if (manner === 'hangs-up' || manner === 'garbage') {
       if (manner === 'garbage') asked.socket.write('\u0000\u0001 no HTTP at all\n\n');
