@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Node } from 'yaml';
 import type { Silence } from '../messages/message.ts';
+import { reachOf } from '../panes/check-reach.ts';
 import { buildRule } from './build-rule.ts';
 import { groupText } from './group-of.ts';
 import { Reading, type RuleProblem } from './reading.ts';
@@ -52,11 +53,6 @@ export function readRuleFiles(files: readonly RulesText[], options: RulesOptions
   if (problems.length > 0) return { problems };
   const all = [...rules.values()];
   return { rules: { rules: all, ...options, reachMs: Math.max(0, ...all.map(reachOf)), silences } };
-}
-
-/** How far a rule looks back from the window's end. */
-export function reachOf({ window, forMs, compareMs = 0, rememberMs = 0 }: Rule): number {
-  return window.ms + forMs + compareMs + rememberMs;
 }
 
 type SilenceValues = ValuesOf<typeof silenceKeys>;
