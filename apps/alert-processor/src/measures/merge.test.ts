@@ -2,8 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EventObject, Measure } from '../rules/rule.ts';
 import { countMeasure } from './count.ts';
+import { distinctMeasure } from './distinct.ts';
 import { mergePartials } from './merge.ts';
 import type { Partial } from './partial.ts';
+import { percentileMeasure } from './percentile.ts';
 import { ratioMeasure } from './ratio.ts';
 import { sumMeasure } from './sum.ts';
 
@@ -23,6 +25,9 @@ describe.each([
   ['ratio', ratioMeasure((event) => event.status_code === 500, 'ratio')],
   ['sum', sumMeasure('sum', { known: 'bytes' }, 'sum')],
   ['mean', sumMeasure('mean', { known: 'bytes' }, 'mean')],
+  ['percentile', percentileMeasure({ known: 'latency_ms' }, 95, 'p95')],
+  ['distinct below its limit', distinctMeasure({ known: 'host' }, 1000, 'distinct')],
+  ['distinct around its limit', distinctMeasure({ known: 'host' }, 5, 'distinct')],
 ])('%s', (_name, measure) => {
   it('of parts that are merged in any way is that of the whole', () => {
     fc.assert(

@@ -1,3 +1,5 @@
+import { mergeBins } from './bins.ts';
+import { mergeValues } from './distinct.ts';
 import { finiteSum } from './finite.ts';
 import type { Partial } from './partial.ts';
 
@@ -16,8 +18,14 @@ export function mergePartials(a: Partial, b: Partial): Partial {
     case 'sum':
       if (b[0] === 'sum') return ['sum', a[1] + b[1], finiteSum(a[2], b[2])];
       break;
-    default:
+    case 'sketch':
+      if (b[0] === 'sketch') return ['sketch', a[1] + b[1], mergeBins(a[2], b[2]), mergeBins(a[3], b[3])];
       break;
+    case 'distinct': {
+      if (b[0] !== 'distinct') break;
+      const limit = Math.min(a[2], b[2]);
+      return ['distinct', a[1] + b[1], limit, mergeValues(a[3], b[3], limit)];
+    }
   }
   throw new Error(`A partial of kind ${a[0]} can not be merged with one of kind ${b[0]}.`);
 }

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Node } from 'yaml';
 import { countMeasure } from '../measures/count.ts';
+import { distinctMeasure } from '../measures/distinct.ts';
+import { percentileMeasure } from '../measures/percentile.ts';
 import { ratioMeasure } from '../measures/ratio.ts';
 import { sumMeasure } from '../measures/sum.ts';
 import { printDuration } from './durations.ts';
@@ -62,6 +64,9 @@ export function buildRule(values: RuleValues, { reading, node }: RuleNode, optio
   for (const [, name = ''] of values.summary.matchAll(/\{([^{}]*)\}/g))
     if (!groupBy.includes(name))
       reading.problem(at('summary'), `{${name}} is replaced only where group_by has it: it has ${groupBy.join(', ') || 'nothing'}.`);
+  const limit = values.measure.kind === 'distinct' ? (values.measure.value.limit ?? DEFAULTS.distinctLimit) : undefined;
+  if (limit !== undefined && values.condition !== undefined && values.condition.threshold > limit)
+    reading.problem(at('condition'), `It is counted exactly up to the limit of ${limit} only: the condition can not be about more.`);
   if (reading.problems.length > before) return undefined;
   const { measure, held } = buildMeasure(values.measure);
   return {
@@ -107,6 +112,17 @@ function buildMeasure(given: MeasureValue): BuiltMeasure {
     case 'mean': {
       const name = fieldName(given.value);
       return { measure: sumMeasure(given.kind, given.value, `${given.kind} of ${name}`), held: [given.kind, name] };
+    }
+    case 'percentile': {
+      const { field, p } = given.value;
+      const name = fieldName(field);
+      // Any percentile is told from the same bins.
+      return { measure: percentileMeasure(field, p, `p${p} of ${name}`), held: ['percentile', name] };
+    }
+    case 'distinct': {
+      const { field, limit = DEFAULTS.distinctLimit } = given.value;
+      const name = fieldName(field);
+      return { measure: distinctMeasure(field, limit, `different values of ${name}`), held: ['distinct', name, limit] };
     }
     case 'rate':
       return { measure: countMeasure('rate', `count against ${printDuration(given.value.against)} ago`), held: ['rate'] };

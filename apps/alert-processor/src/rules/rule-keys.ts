@@ -1,4 +1,6 @@
 /** Every key of a rules file. Reader, JSON Schema and docs/reference/rules.md are made from these tables. */
+
+import { MAX_DISTINCT_LIMIT } from '../measures/distinct.ts';
 import { condition, duration, expression, field, instant, numberField, webAddress } from './forms.ts';
 import { SEVERITIES } from './rule.ts';
 import { choice, items, list, map, namesTo, number, type Shape, text, variant } from './shapes.ts';
@@ -27,6 +29,35 @@ export const measureForm = variant(
     },
     sum: { shape: numberField, about: 'The sum of a field.', example: '{sum: bytes}' },
     mean: { shape: numberField, about: 'The mean of a field, over the events that have a number there.', example: '{mean: latency_ms}' },
+    percentile: {
+      shape: map(
+        {
+          field: { shape: numberField, required: true, about: 'The field.' },
+          p: {
+            shape: number({ min: 0.01, max: 99.99, whole: false }),
+            required: true,
+            about: 'Which percentile: 95 is the one that 95 % are below.',
+          },
+        },
+        'percentile',
+      ),
+      about: 'A percentile of a field, over the events that have a number there; at most 1 % off.',
+      example: '{percentile: {field: latency_ms, p: 95}}',
+    },
+    distinct: {
+      shape: map(
+        {
+          field: { shape: field, required: true, about: 'The field.' },
+          limit: {
+            shape: number({ min: 1, max: MAX_DISTINCT_LIMIT }),
+            about: `Counted exactly up to here; above, it is only said to be more. Default ${DEFAULTS.distinctLimit}.`,
+          },
+        },
+        'distinct',
+      ),
+      about: 'How many different values a field has.',
+      example: '{distinct: {field: user_id, limit: 1000}}',
+    },
     rate: {
       shape: map(
         { against: { shape: duration(MINUTE_MS, 7 * DAY_MS), required: true, about: 'How much earlier the other window ends.' } },
