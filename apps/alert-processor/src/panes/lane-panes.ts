@@ -109,13 +109,13 @@ export class LanePanes {
   /**
    * How far the lane has read, as the cells that `changed` gave last tell it; to be sent once those are acknowledged. `endLookUpMs`: when a look-up of
    * the log's end was begun that gave the position behind those cells: whatever is appended later has a later broker time, so time goes on
-   * without records.
+   * without records. Up to `fromMs` it promises nothing, and so it is never below.
    */
   mark(endLookUpMs: number | undefined, unread: boolean): LaneMark {
     const younger = [...this.counted, ...this.canary].filter(({ fromMs }) => fromMs > this.fromMs);
     return {
       source: this.source,
-      watermarkMs: Math.max(this.toldMs, endLookUpMs ?? this.toldMs) - this.set.latenessMs,
+      watermarkMs: Math.max(this.fromMs, Math.max(this.toldMs, endLookUpMs ?? this.toldMs) - this.set.latenessMs),
       fromMs: this.fromMs,
       ruleFromMs: new Map(younger.map(({ id, fromMs }) => [id.name, fromMs])),
       unread,
