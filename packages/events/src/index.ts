@@ -1,3 +1,4 @@
+export { CANARY_REASON, CANARY_SERVICE } from './canary.ts';
 export { generatedDocs } from './docs.ts';
 export type { EventFieldName, ServiceEvent } from './event.ts';
 export {
@@ -12,6 +13,7 @@ export {
 export { type Field, MAX_EVENT_BYTES, serviceEventFields } from './fields.ts';
 export { type EventFilter, filterMatches, type ParsedFilter, parseFilter } from './filter.ts';
 export {
+  decideGroupName,
   type GapPolicy,
   type GapPolicyNow,
   type GroupDeclaration,
@@ -32,8 +34,11 @@ export { keyOf, murmur2, partitionForKey } from './keys.ts';
 export { likelyService } from './likely-service.ts';
 export { type Line, splitNdjson } from './ndjson.ts';
 export { type DuckDbType, type ParquetColumn, parquetColumns } from './parquet-columns.ts';
+export { type SeededRandom, seededRandom } from './random.ts';
 export { formatRecordId, parseRecordId, type RecordIdParts } from './record-id.ts';
 export {
+  ALERT_PARTIALS_TOPIC,
+  ALERT_STATE_TOPIC,
   type KeyMeaning,
   POSITIONS_TOPIC,
   SERVICE_EVENTS_TOPIC,
