@@ -1,8 +1,9 @@
+import { CANARY_SERVICE } from '@tailrace/events';
 import { describe, expect, it } from 'vitest';
 import { type Cell, REFUSED_GROUP } from '../messages/message.ts';
 import type { Rule } from '../rules/rule.ts';
 import { LATENESS_MS, PANE_MS, plainRule, ruleSet } from '../testing/plain-rules.ts';
-import { CANARY, LanePanes } from './lane-panes.ts';
+import { LanePanes } from './lane-panes.ts';
 
 const SOURCE = { topic: 'service-events', incarnation: 'abcdefgh', partition: 3 };
 const T0 = Date.parse('2026-01-01T00:00:00Z');
@@ -121,11 +122,11 @@ describe('LanePanes', () => {
   });
 
   it('leaves events of the canary to its rule, and that rule to them', () => {
-    const lane = laneOf([plainRule(), plainRule({ name: CANARY })]);
-    lane.fold(0, T0 + 1000, at(0, CANARY));
+    const lane = laneOf([plainRule(), plainRule({ name: CANARY_SERVICE })]);
+    lane.fold(0, T0 + 1000, at(0, CANARY_SERVICE));
     lane.fold(1, T0 + 1000, at(0, 'shop'));
     expect(lane.changed().map(({ rule, group }) => [rule.name, group])).toEqual([
-      [CANARY, '["tailrace.canary"]'],
+      [CANARY_SERVICE, '["tailrace.canary"]'],
       ['events-by-service', '["shop"]'],
     ]);
   });
