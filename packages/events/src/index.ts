@@ -26,7 +26,7 @@ export {
 } from './groups.ts';
 export { growthProblems } from './growth.ts';
 export { eventFieldMappings } from './index-mapping.ts';
-export { type Instant, isInstant, parseInstant } from './instant.ts';
+export { type Instant, instantMs, isInstant, parseInstant } from './instant.ts';
 export { type Member, objectMembers, type Part, valueStartOf } from './json-parts.ts';
 export { serviceEventSchema } from './json-schema.ts';
 export { keyOf, murmur2, partitionForKey } from './keys.ts';
