@@ -1,3 +1,4 @@
+export { CANARY_REASON, CANARY_SERVICE } from './canary.ts';
 export { generatedDocs } from './docs.ts';
 export type { EventFieldName, ServiceEvent } from './event.ts';
 export {
@@ -33,6 +34,7 @@ export { keyOf, murmur2, partitionForKey } from './keys.ts';
 export { likelyService } from './likely-service.ts';
 export { type Line, splitNdjson } from './ndjson.ts';
 export { type DuckDbType, type ParquetColumn, parquetColumns } from './parquet-columns.ts';
+export { type SeededRandom, seededRandom } from './random.ts';
 export { formatRecordId, parseRecordId, type RecordIdParts } from './record-id.ts';
 export {
   ALERT_PARTIALS_TOPIC,

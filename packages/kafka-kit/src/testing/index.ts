@@ -1,4 +1,4 @@
-export { type ForeignRecord, produceForeign } from '../admin/foreign-producer.ts';
+export { ForeignProducer, type ForeignRecord, produceForeign } from '../admin/foreign-producer.ts';
 export { deleteRecordsBefore } from './delete-records.ts';
 export { forgetCommits } from './forget-commits.ts';
 export { ManualClock } from './manual-clock.ts';
