@@ -3,6 +3,7 @@ import type { Cell, LaneMark, RuleId, Source } from '../messages/message.ts';
 import type { RuleSet } from '../rules/rule.ts';
 import { decodeEvent, SKIPPED } from './decode-event.ts';
 import { LanePanes } from './lane-panes.ts';
+import { type LeftOut, LeftOutCounts } from './left-out.ts';
 
 /** What one lane tells in one tick: cells first, and the mark once they are acknowledged. */
 export interface LaneNews {
@@ -10,6 +11,7 @@ export interface LaneNews {
   readonly next: number;
   readonly cells: readonly Cell[];
   readonly mark: LaneMark;
+  readonly leftOut: LeftOut;
   readonly rules: readonly RuleId[];
 }
 
@@ -23,6 +25,7 @@ interface Waiting {
 export class LiveLane {
   readonly source: Source;
   readonly #panes: LanePanes;
+  readonly #leftOut = new LeftOutCounts();
   #waiting: Waiting[] = [];
   /** The offset behind everything that was counted; undefined before the lane has begun. */
   #next: number | undefined;
@@ -31,11 +34,7 @@ export class LiveLane {
   /** It reads no further: the end of its log means nothing any more. */
   halted = false;
 
-  constructor(
-    source: Source,
-    rules: RuleSet,
-    opened: { readonly fromMs: number; readonly logEnd: number },
-  ) {
+  constructor(source: Source, rules: RuleSet, opened: { readonly fromMs: number; readonly logEnd: number }) {
     this.source = source;
     this.#panes = new LanePanes(source, rules, opened);
     this.#openedEnd = opened.logEnd;
@@ -102,7 +101,8 @@ export class LiveLane {
     const cells = this.#panes.changed();
     const atEnd = logEnd !== undefined && logEnd.end === this.#next && !this.halted;
     const unread = logEnd !== undefined && logEnd.end > this.#next;
-    return { next: this.#next, cells, mark: this.#panes.mark(atEnd ? logEnd.begunMs : undefined, unread), rules: this.#panes.ruleIds };
+    const mark = this.#panes.mark(atEnd ? logEnd.begunMs : undefined, unread);
+    return { next: this.#next, cells, mark, leftOut: this.#leftOut.since(cells, mark), rules: this.#panes.ruleIds };
   }
 
   /** Everything below `next` is published. */

@@ -1,4 +1,4 @@
-import { ALERT_PARTIALS_TOPIC, groupNamed, POSITIONS_TOPIC } from '@tailrace/events';
+import { POSITIONS_TOPIC } from '@tailrace/events';
 import {
   type ConsumerRuntime,
   connectAdmin,
@@ -17,6 +17,7 @@ import {
 import { kafkaLog, type Logger } from '@tailrace/service';
 import type { RuleSet } from '../rules/rule.ts';
 import { LaneStarts } from './lane-starts.ts';
+import type { LeftOut } from './left-out.ts';
 import { PanesSink } from './panes-sink.ts';
 import { PartialsTopic } from './partials-topic.ts';
 
@@ -28,7 +29,10 @@ export interface RuleSource {
 
 export interface OpenPanesOptions {
   readonly kafka: KafkaSettings;
+  readonly group: string;
   readonly topics: readonly string[];
+  /** Where cells and marks go. */
+  readonly partialsTopic: string;
   readonly rules: RuleSource;
   readonly tickMs: number;
   readonly stopMs: number;
@@ -37,6 +41,7 @@ export interface OpenPanesOptions {
   readonly signal: AbortSignal;
   readonly observe: (event: RuntimeEvent) => void;
   readonly onRetry: (records: number) => void;
+  readonly onPublished: (cells: number, leftOut: readonly LeftOut[]) => void;
 }
 
 /** Stage 1 as it runs. */
@@ -46,7 +51,6 @@ export interface Panes {
   close(limitMs: number): Promise<void>;
 }
 
-const GROUP = groupNamed('alert-processor');
 const MIB = 1024 * 1024;
 /** Quick to see a member die: KIP-848's session is the broker's, 45 s and not lower by default. */
 const SESSION_TIMEOUT_MS = 6000;
@@ -55,9 +59,9 @@ const BATCH_AGE_MS = 50;
 const POSITIONS_PRODUCER = { topicPropagationMs: 5000 };
 const CLOSE_MS = 5000;
 
-/** Joins the group alert-processor and counts. Rejects when the cluster can not be reached; what was opened is closed then. */
+/** Joins the group and counts. Rejects when the cluster can not be reached; what was opened is closed then. */
 export async function openPanes(options: OpenPanesOptions): Promise<Panes> {
-  const { kafka, log, signal, rules } = options;
+  const { kafka, group, partialsTopic, log, signal, rules } = options;
   const opened: ((limitMs: number) => Promise<unknown>)[] = [];
   const keep = <T>(part: T, close: (limitMs: number) => Promise<unknown>): T => {
     opened.push(close);
@@ -77,23 +81,23 @@ export async function openPanes(options: OpenPanesOptions): Promise<Panes> {
       });
     const admin = await connectAdmin(kafka);
     keep(admin, () => admin.close());
-    const reader = await connectTimeReader(kafka, GROUP.name);
+    const reader = await connectTimeReader(kafka, group);
     keep(reader, () => reader.close());
     const publisher = await connect();
     keep(publisher, (ms) => publisher.close(ms));
     const positions = await connect(POSITIONS_PRODUCER);
     keep(positions, (ms) => positions.close(ms));
-    const [found] = await admin.readTopics([ALERT_PARTIALS_TOPIC]);
-    if (found === undefined) throw new Error(`there is no topic ${ALERT_PARTIALS_TOPIC}`);
+    const [found] = await admin.readTopics([partialsTopic]);
+    if (found === undefined) throw new Error(`there is no topic ${partialsTopic}`);
     const partials = new PartialsTopic({
-      topic: ALERT_PARTIALS_TOPIC,
+      topic: partialsTopic,
       partitions: found.partitions,
       publisher,
       backoff: DEFAULT_BACKOFF,
       sleep: systemClock.sleep,
       onRetry(records, reason) {
         options.onRetry(records);
-        log.warn(`${records} records of ${ALERT_PARTIALS_TOPIC} are not acknowledged, and are written again: ${reason}`);
+        log.warn(`${records} records of ${partialsTopic} are not acknowledged, and are written again: ${reason}`);
       },
     });
     const sink = new PanesSink(rules.current, {
@@ -103,20 +107,21 @@ export async function openPanes(options: OpenPanesOptions): Promise<Panes> {
       firstTime: async ({ topic, partition }, first) =>
         (await reader.firstTimes([{ topic, partition, first }])).get(partitionKey({ topic, partition })),
       nowMs: systemClock.nowMs,
+      onPublished: options.onPublished,
       onFault: (what, fault) => log.warn(`could not ${what}, and tries again: ${reasonsOf(fault)}`),
     });
     rules.onChange((changed) => sink.setRules(changed));
     const broker = createNativeConsumer(kafka, {
-      group: GROUP.name,
+      group,
       protocol: { kind: 'classic', sessionTimeoutMs: SESSION_TIMEOUT_MS },
       maxPollIntervalMs: options.maxPollIntervalMs,
     });
     const runtime = createConsumerRuntime(
       {
-        group: GROUP.name,
+        group,
         topics: options.topics,
         sink,
-        start: GROUP.start,
+        start: 'latest',
         batch: { maxRecords: 1000, maxBytes: MIB, maxAgeMs: BATCH_AGE_MS },
         // A batch is answered a tick later: until then the lane goes on.
         inFlightPerLane: 64,
@@ -127,7 +132,7 @@ export async function openPanes(options: OpenPanesOptions): Promise<Panes> {
       {
         broker,
         clock: systemClock,
-        positions: positionsLog(kafka, { group: GROUP.name, topic: POSITIONS_TOPIC, publisher: positions }),
+        positions: positionsLog(kafka, { group, topic: POSITIONS_TOPIC, publisher: positions }),
         observe(event) {
           sink.observe(event);
           options.observe(event);

@@ -12,9 +12,11 @@ import {
 import type { Cell } from '../messages/message.ts';
 import type { RuleSet } from '../rules/rule.ts';
 import type { LaneStarts } from './lane-starts.ts';
+import type { LeftOut } from './left-out.ts';
 import { LiveLane } from './live-lane.ts';
 import { LogEndWatch } from './log-end-watch.ts';
 import type { PartialsTopic } from './partials-topic.ts';
+import type { WarmUp } from './warm-up.ts';
 
 export interface PanesSinkPorts {
   readonly starts: Pick<LaneStarts, 'of'>;
@@ -24,6 +26,8 @@ export interface PanesSinkPorts {
   readonly firstTime: (partition: TopicPartition, offset: number) => Promise<number | undefined>;
   readonly nowMs: () => number;
   readonly onFault: (what: string, fault: unknown) => void;
+  /** Told behind each acknowledgement: how many cells were published, and what is in none. */
+  readonly onPublished: (cells: number, leftOut: readonly LeftOut[]) => void;
 }
 
 /**
@@ -45,7 +49,6 @@ export class PanesSink implements Sink {
   /** When the first lane was assigned, and how long it took until all were warm. */
   #sinceMs: number | undefined;
   #warmedInMs: number | undefined;
-  published = 0;
 
   constructor(rules: RuleSet, ports: PanesSinkPorts) {
     this.#rules = rules;
@@ -58,11 +61,11 @@ export class PanesSink implements Sink {
     for (const lane of this.#lanes.values()) lane.setRules(rules);
   }
 
-  /** While what was missed is being counted: since when, and how many partitions are left; else how long it took. */
-  get warmUp(): { readonly sinceMs: number; readonly partitions: number } | { readonly tookMs: number } | undefined {
-    if (this.#sinceMs === undefined) return undefined;
-    if (this.#warmedInMs !== undefined) return { tookMs: this.#warmedInMs };
-    return { sinceMs: this.#sinceMs, partitions: [...this.#lanes.values()].filter(({ warm }) => !warm).length };
+  get warmUp(): WarmUp {
+    if (this.#sinceMs === undefined) return { kind: 'waiting' };
+    if (this.#warmedInMs !== undefined) return { kind: 'warm', tookMs: this.#warmedInMs };
+    const partitions = [...this.#lanes.values()].filter(({ warm }) => !warm).length;
+    return { kind: 'warming', sinceMs: this.#sinceMs, partitions };
   }
 
   /** Reads again from where the panes that the commit lies in begin; the commit itself is the position. */
@@ -123,8 +126,7 @@ export class PanesSink implements Sink {
     else if (event.kind === 'lane-halted') {
       const lane = this.#lanes.get(partitionKey(event.lane));
       if (lane !== undefined) lane.halted = true;
-    } else if (event.kind === 'rebalanced' && event.how === 'lost')
-      for (const tp of event.partitions) this.#lanes.delete(partitionKey(tp));
+    } else if (event.kind === 'rebalanced' && event.how === 'lost') for (const tp of event.partitions) this.#lanes.delete(partitionKey(tp));
   }
 
   /** Publishes every `tickMs` until it is closed. */
@@ -144,7 +146,7 @@ export class PanesSink implements Sink {
   }
 
   async #tick(): Promise<void> {
-    const { partials, nowMs, onFault } = this.#ports;
+    const { partials, nowMs, onFault, onPublished } = this.#ports;
     const { signal } = this.#closed;
     const lanes = [...this.#lanes.values()];
     const retired = this.#retired;
@@ -157,7 +159,10 @@ export class PanesSink implements Sink {
     for (const { told } of news) for (const cell of told.cells) this.#unpublished.push(cell);
     try {
       await partials.cells(this.#unpublished, signal);
-      this.published += this.#unpublished.length;
+      onPublished(
+        this.#unpublished.length,
+        news.map(({ told }) => told.leftOut),
+      );
       this.#unpublished = [];
       for (const { lane, told } of news) lane.acknowledged(told.next);
       const marks = news.filter(({ lane }) => !retired.includes(lane)).map(({ told }) => told.mark);

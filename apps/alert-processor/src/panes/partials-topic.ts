@@ -37,7 +37,8 @@ export class PartialsTopic {
     }
     const { topic } = this.#options;
     const records: OutgoingRecord[] = [];
-    for (const [partition, list] of byPartition) for (const value of encodeCells(list)) records.push({ topic, partition, key: null, value });
+    for (const [partition, list] of byPartition)
+      for (const value of encodeCells(list)) records.push({ topic, partition, key: null, value });
     await this.#publish(records, signal);
   }
 
