@@ -110,7 +110,6 @@ export async function openPanes(options: OpenPanesOptions): Promise<Panes> {
       onPublished: options.onPublished,
       onFault: (what, fault) => log.warn(`could not ${what}, and tries again: ${reasonsOf(fault)}`),
     });
-    rules.onChange((changed) => sink.setRules(changed));
     const broker = createNativeConsumer(kafka, {
       group,
       protocol: { kind: 'classic', sessionTimeoutMs: SESSION_TIMEOUT_MS },
@@ -140,6 +139,8 @@ export async function openPanes(options: OpenPanesOptions): Promise<Panes> {
       },
     );
     await runtime.start();
+    rules.onChange((changed) => sink.setRules(changed));
+    sink.setRules(rules.current);
     const ticking = sink.run(options.tickMs, systemClock.sleep);
     return {
       runtime,
