@@ -6,6 +6,7 @@ const SERVICES = /** @type {const} */ ([
   { app: 'ingest-gateway', variables: 'gatewayVariables', metrics: { module: 'metric-table.js', table: 'GATEWAY_METRICS' } },
   { app: 'indexer', variables: 'indexerVariables', metrics: { module: 'metric-table.js', table: 'INDEXER_METRICS' } },
   { app: 'archiver', variables: 'archiverVariables', metrics: { module: 'archive-metric-table.js', table: 'ARCHIVER_METRICS' } },
+  { app: 'alert-processor', variables: 'alertVariables', metrics: { module: 'metric-table.js', table: 'ALERT_METRICS' } },
 ]);
 
 const { configReference } = await import('../packages/service/dist/index.js');
@@ -21,7 +22,7 @@ async function configuration() {
 }
 
 async function metrics() {
-  const sections = [`## Every service that reads from Kafka: indexer, archiver\n\n${metricReference(RUNTIME_METRICS)}\n`];
+  const sections = [`## Every service that reads from Kafka: indexer, archiver, alert-processor\n\n${metricReference(RUNTIME_METRICS)}\n`];
   for (const { app, metrics: from } of SERVICES) {
     const module = await import(`../apps/${app}/dist/${from.module}`);
     sections.push(`## ${app}\n\n${metricReference(module[from.table])}\n`);

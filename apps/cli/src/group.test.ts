@@ -52,19 +52,25 @@ it('a group that nobody knows is refused with those that there are, not shown as
   await expect(shown('indexr')).rejects.toThrow(/no group indexr that reads service-events: name one of .*indexer, archiver/);
 });
 
-it('a group that nothing runs in this release is not shown as far behind', async () => {
-  await expect(shown('alert-processor')).rejects.toThrow(
-    /Nothing runs the group alert-processor in this release: name one of indexer, archiver/,
-  );
-});
-
 it('a declared group without a commit is shown as such, a group of somebody else’s with commits as it is', async () => {
   expect(await shown('archiver')).toEqual(['archiver: no commits yet (7 records in the log)']);
   expect((await shown('somebody'))[0]).toBe('somebody: 2 records behind, the oldest for 1 s');
   expect((await shown(undefined)).filter((line) => !line.startsWith(' '))).toEqual([
+    'alert-processor: no commits yet (7 records in the log)',
     'indexer: 2 records behind, the oldest for 1 s',
     'archiver: no commits yet (7 records in the log)',
+    'alert-processor.decide: no commits yet (7 records in the log)',
   ]);
+});
+
+it('the deciding stage is held against what is published to it', async () => {
+  const asked: (readonly string[])[] = [];
+  const lag: LagPorts['admin']['groupLag'] = async (_, topics) => {
+    asked.push(topics);
+    return [{ ...row, topic: 'alert-partials', committed: 3, lag: 4 }];
+  };
+  expect((await shown('alert-processor.decide', { lag }))[0]).toBe('alert-processor.decide: 4 records behind, the oldest for 1 s');
+  expect(asked).toEqual([['alert-partials']]);
 });
 
 it('a group that stands before what Kafka no longer holds is a finding, with the exact range and what ends it', async () => {

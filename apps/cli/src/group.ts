@@ -1,4 +1,14 @@
-import { gapPolicies, groups, replayable, replayGroupName, SERVICE_EVENTS_TOPIC, sideTopicName, streams } from '@tailrace/events';
+import {
+  ALERT_PARTIALS_TOPIC,
+  decideGroupName,
+  gapPolicies,
+  groups,
+  replayable,
+  replayGroupName,
+  SERVICE_EVENTS_TOPIC,
+  sideTopicName,
+  streams,
+} from '@tailrace/events';
 import {
   BUDGET_RULE,
   type ClusterAdmin,
@@ -36,10 +46,18 @@ const MAX_REASONS = 5;
 /** Said of a partition of which no record could be read where the group stands. */
 const UNKNOWN = ', for how long is not known (markers of transactions, one that is open, or no answer)';
 
+const stream = streams[SERVICE_EVENTS_TOPIC] ?? [];
+
 /** Groups that read side channels, each with the group whose replayed records and dead letters it applies. */
 const sideGroups: ReadonlyMap<string, string> = new Map(
   replayable.filter(({ state }) => state === 'active').map(({ name }) => [replayGroupName(name), name]),
 );
+
+/** Groups that read other topics than the stream, each with those. */
+const ownTopics: ReadonlyMap<string, readonly string[]> = new Map([
+  ...[...sideGroups].map(([name, of]) => [name, stream.map((source) => sideTopicName(source, of, 'replay'))] as const),
+  [decideGroupName('alert-processor'), [ALERT_PARTIALS_TOPIC]],
+]);
 
 /** What nothing runs in this release would look like a group that is far behind. */
 const declared: readonly string[] = groups.filter(({ state }) => state === 'active').map(({ name }) => name);
@@ -62,15 +80,15 @@ export function lagPorts(admin: ClusterAdmin, settings: KafkaSettings): LagPorts
  * nobody knows.
  */
 export async function lagCommand(ports: LagPorts, group: string | undefined, output: Output): Promise<number> {
-  const stream = streams[SERVICE_EVENTS_TOPIC] ?? [];
   const found: GroupLag[] = [];
-  for (const name of group === undefined ? [...declared, ...sideGroups.keys()] : [group]) {
+  for (const name of group === undefined ? [...declared, ...ownTopics.keys()] : [group]) {
     const sideChannelOf = sideGroups.get(name);
-    const topics = sideChannelOf === undefined ? stream : stream.map((source) => sideTopicName(source, sideChannelOf, 'replay'));
+    const own = ownTopics.get(name);
+    const topics = own ?? stream;
     const rows = [...(await ports.admin.groupLag(name, topics))].sort(byPlace).map((each) => withGap(name, each));
-    if (group !== undefined && sideChannelOf === undefined) requireKnownGroup(group, rows);
-    // Where nothing was ever brought back there is nothing to tell, unless it was asked for.
-    if (group === undefined && sideChannelOf !== undefined && rows.every(({ committed, lag }) => committed === null && lag === 0)) continue;
+    if (group !== undefined && own === undefined) requireKnownGroup(group, rows);
+    // Where nothing was ever brought back or published there is nothing to tell, unless it was asked for.
+    if (group === undefined && own !== undefined && rows.every(({ committed, lag }) => committed === null && lag === 0)) continue;
     // Of a group that nobody runs and that never committed nothing is late.
     const isAbsent = rows.every(({ committed }) => committed === null) && (await ports.members(name)) === 0;
     const partitions = isAbsent ? rows : await withWaiting(ports, name, topics, rows);
@@ -96,11 +114,7 @@ export async function lagCommand(ports: LagPorts, group: string | undefined, out
  */
 export function requireKnownGroup(group: string, partitions: readonly PartitionLag[]): void {
   if (declared.includes(group) || partitions.some(({ committed }) => committed !== null)) return;
-  const planned = groups.some(({ name, state }) => name === group && state === 'planned');
-  const why = planned
-    ? `Nothing runs the group ${group} in this release`
-    : `There is no group ${printable(group)} that reads ${SERVICE_EVENTS_TOPIC}`;
-  throw new ConfigError([`${why}: name one of ${declared.join(', ')}.`]);
+  throw new ConfigError([`There is no group ${printable(group)} that reads ${SERVICE_EVENTS_TOPIC}: name one of ${declared.join(', ')}.`]);
 }
 
 /** Whether a group gets from the lake what Kafka no longer holds. */

@@ -42,6 +42,8 @@ it('apply says what it did, not what there was to do', async () => {
       '+ service-events: created with 12 partitions and 1 replica',
       '+ service-events.indexer.dlq: created with 12 partitions and 1 replica',
       '+ service-events.indexer.replay: created with 12 partitions and 1 replica',
+      '+ alert-partials: created with 12 partitions and 1 replica',
+      '+ alert-state: created with 12 partitions and 1 replica',
       '+ tailrace.positions: created with 1 partition and 1 replica',
       'The topics are as declared.',
     ],

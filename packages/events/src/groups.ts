@@ -46,15 +46,15 @@ const MINUTE_MS = 60_000;
 export const groups = [
   {
     name: 'alert-processor',
-    about: 'Turns events into alerts.',
-    state: 'planned',
+    about: 'Turns events into alerts. It answers only stored, skipped or an outage, so it has no topics of its own.',
+    state: 'active',
     allowedDelayMs: MINUTE_MS / 2,
     gapPolicy: 'fresh-first',
     position: 'kafka',
     retry: 'in-place',
     protocol: 'classic',
     start: 'latest',
-    sideTopics: ['dlq'],
+    sideTopics: [],
   },
   {
     name: 'indexer',
@@ -94,6 +94,11 @@ export function groupNamed(name: GroupName): GroupDeclaration {
 /** The group that reads a group's side channel of replayed records. */
 export function replayGroupName(group: string): string {
   return `${group}.replay`;
+}
+
+/** The group that reads what a group's first stage publishes, and decides. */
+export function decideGroupName(group: string): string {
+  return `${group}.decide`;
 }
 
 /** The groups that take replays: those with a side channel for them. */

@@ -6,7 +6,7 @@ const topics = topicsFor('cluster');
 const retentionMs = (name: string) => Number(topics.find((topic) => topic.name === name)?.configs['retention.ms']);
 
 describe('declared topics', () => {
-  it('make only service-events, what belongs to the indexer and the positions now, as the design has it', () => {
+  it('make only service-events, what belongs to the indexer and to alerts, and the positions now, as the design has it', () => {
     expect(topics.filter((topic) => topic.state === 'active')).toEqual([
       {
         name: 'service-events',
@@ -58,6 +58,41 @@ describe('declared topics', () => {
           'message.timestamp.type': 'LogAppendTime',
           'unclean.leader.election.enable': 'false',
           'max.message.bytes': '2162688',
+        },
+      },
+      {
+        name: 'alert-partials',
+        about:
+          'Partial measures of rules on their way to the deciding stage, by rule and group. Kept for the longest look-back of a rule, the lateness and a day: look-backs up to about 23 hours.',
+        state: 'active',
+        key: 'none',
+        partitions: 12,
+        replicationFactor: 3,
+        configs: {
+          'cleanup.policy': 'delete',
+          'retention.ms': '172800000',
+          'segment.ms': '600000',
+          'min.insync.replicas': '2',
+          'message.timestamp.type': 'LogAppendTime',
+          'unclean.leader.election.enable': 'false',
+          'max.message.bytes': '2097152',
+        },
+      },
+      {
+        name: 'alert-state',
+        about: 'The state of each alert.',
+        state: 'active',
+        key: 'entity',
+        partitions: 12,
+        replicationFactor: 3,
+        configs: {
+          'cleanup.policy': 'compact,delete',
+          'retention.ms': '2592000000',
+          'segment.ms': '3600000',
+          'min.insync.replicas': '2',
+          'message.timestamp.type': 'LogAppendTime',
+          'unclean.leader.election.enable': 'false',
+          'max.message.bytes': '2097152',
         },
       },
       {

@@ -12,6 +12,12 @@ export const SERVICE_EVENTS_TOPIC = 'service-events';
 /** Where each group stands, kept a second time. */
 export const POSITIONS_TOPIC = 'tailrace.positions';
 
+/** What the panes of rules hold, on their way to the deciding stage. */
+export const ALERT_PARTIALS_TOPIC = 'alert-partials';
+
+/** The state of each alert. */
+export const ALERT_STATE_TOPIC = 'alert-state';
+
 /** What a record's key stands for. Only an `entity` key may be compacted: unique keys never shrink. */
 export type KeyMeaning = 'customer' | 'entity' | 'as-source' | 'none';
 
@@ -74,20 +80,27 @@ const rows: readonly Row[] = [
     },
   },
   {
-    name: 'alert-partials',
-    about: 'Partial measures of rules on their way to the deciding stage. Its retention follows from the rules.',
-    state: 'planned',
-    key: 'entity',
+    name: ALERT_PARTIALS_TOPIC,
+    about:
+      'Partial measures of rules on their way to the deciding stage, by rule and group. Kept for the longest look-back of a rule, the lateness and a day: look-backs up to about 23 hours.',
+    state: 'active',
+    key: 'none',
     partitions: PARTITIONS,
-    configs: { 'cleanup.policy': 'delete', ...brokerTime, 'segment.ms': String(10 * 60_000) },
+    configs: { ...deleted(2 * DAY_MS), ...brokerTime, 'segment.ms': String(10 * 60_000) },
   },
   {
-    name: 'alert-state',
+    name: ALERT_STATE_TOPIC,
     about: 'The state of each alert.',
-    state: 'planned',
+    state: 'active',
     key: 'entity',
     partitions: PARTITIONS,
-    configs: { 'cleanup.policy': 'compact,delete', 'retention.ms': String(30 * DAY_MS), ...brokerTime },
+    // Read to its end whenever a partition is taken over, and the segment that is written to is never compacted.
+    configs: {
+      'cleanup.policy': 'compact,delete',
+      'retention.ms': String(30 * DAY_MS),
+      ...brokerTime,
+      'segment.ms': String(HOUR_MS),
+    },
   },
   {
     name: POSITIONS_TOPIC,
