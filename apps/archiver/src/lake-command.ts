@@ -104,7 +104,9 @@ function buildProgram(terminal: Terminal, done: (code: number) => void): Command
     .action(async (flags: AuditFlags) => done(await audit(flags, terminal)));
   lake
     .command('query')
-    .description('run SQL (DuckDB) over the view `events`: the objects of the lake, with `dt` and `hour` of arrival')
+    .description(
+      'run SQL (DuckDB) over the view `events`: the objects of the lake, with `dt` and `hour` of arrival; `all_events` has the canaries, too',
+    )
     .argument('<sql>', 'one statement, like: SELECT service, count(*) FROM events GROUP BY service')
     .addOption(
       new Option('--from <time>', 'only what arrived at this time or later; objects of earlier hours are not fetched').argParser(instantMs),

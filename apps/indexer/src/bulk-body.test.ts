@@ -41,6 +41,7 @@ describe('BulkBody', () => {
         { value: `{${T},"service":"a"}`, timestampMs: 1_769_903_999_000 },
         { value: '{"a":1}\n{"index":{}}' },
         { value: `{${T},"service":"ü"}`, timestampMs: 1_769_904_000_000 },
+        { value: `{${T},"service":"tailrace.canary","customer_id":"c"}` },
       ]),
     );
     expect(text).toBe(
@@ -50,7 +51,10 @@ describe('BulkBody', () => {
 {"topic":"service-events","incarnation":"AbCd-_12","partition":3,"offset":102,"kafka_timestamp":1769904000000,${T},"service":"ü"}
 `,
     );
-    expect(bad).toEqual([[1, 'not-json']]);
+    expect(bad).toEqual([
+      [1, 'not-json'],
+      [3, 'canary'],
+    ]);
     expect(
       [0, 1].map((item) => [
         bulk.record(item),

@@ -1,6 +1,6 @@
 import type { Coordinates } from '@tailrace/kafka-kit';
 import { ByteWriter } from './byte-writer.ts';
-import type { BadValue } from './document.ts';
+import type { BadValue, CANARY } from './document.ts';
 import { ItemHead } from './item-head.ts';
 
 const LF = 0x0a;
@@ -8,8 +8,11 @@ const LF = 0x0a;
 /** What action and coordinates of a record take, roughly: the writer grows when it is more. */
 export const ITEM_EXTRA_BYTES = 320;
 
-/** Appends a value as members of a document that has some already, and ends it: `,"member":...}`. Says what is wrong when it can not be one. */
-export type WriteMembers = (value: Buffer | null, out: ByteWriter) => BadValue | undefined;
+/** Why a value is no document: something is wrong with it, or it is not meant to be one. */
+export type NoDocument = BadValue | typeof CANARY;
+
+/** Appends a value as members of a document that has some already, and ends it: `,"member":...}`. Says why when it is none. */
+export type WriteMembers = (value: Buffer | null, out: ByteWriter) => NoDocument | undefined;
 
 /**
  * The ready body of a bulk. Each item is an `index` action under the record's id, and the record's coordinates in front of the
@@ -69,22 +72,22 @@ export class BulkBody {
     return distinct;
   }
 
-  /** Adds an item whose members are appended by `writeMembers`, unless these say that the value can not be a document. */
-  add(record: number, index: string, origin: Coordinates, value: Buffer | null, writeMembers: WriteMembers): BadValue | undefined {
+  /** Adds an item whose members are appended by `writeMembers`, unless these say that the value is no document. */
+  add(record: number, index: string, origin: Coordinates, value: Buffer | null, writeMembers: WriteMembers): NoDocument | undefined {
     const start = this.#out.length;
-    let bad: BadValue | undefined;
+    let no: NoDocument | undefined;
     try {
       this.#writeHead(index, origin);
-      bad = writeMembers(value, this.#out);
+      no = writeMembers(value, this.#out);
     } catch (fault) {
       // Half an item would spoil all that come behind it.
       this.#out.rewind(start);
       this.#head = undefined;
       throw fault;
     }
-    if (bad !== undefined) {
+    if (no !== undefined) {
       this.#out.rewind(start);
-      return bad;
+      return no;
     }
     this.#out.byte(LF);
     this.#records.push(record);

@@ -60,6 +60,7 @@ A reason is a short fixed word of \`a-z 0-9 . _ -\`. The function is synchronous
 | outcome | reason | when |
 | --- | --- | --- |
 | skipped | \`beyond-retention\` | The broker’s day is further back than \`INDEX_RETENTION_DAYS\`, and no replay says to keep it (see below). |
+| skipped | \`canary\` | Its \`service\` is \`tailrace.canary\`: tailrace posts such events to itself, to see how long events take. The lake keeps them. |
 | skipped | \`unknown-type\`, \`newer-major\` | The record’s headers name another type of event, or a newer major version. |
 | dead | \`no-value\`, \`not-utf8\`, \`not-json\`, \`not-an-object\` | The value is not one JSON object in UTF-8. It is not sent. |
 | dead | \`bad-time\` | The broker’s time of the record is outside of the years 1 to 9999, so it belongs to no day’s index. Only a topic with \`message.timestamp.type=CreateTime\` takes such records. |

@@ -1,5 +1,15 @@
 import { isUtf8 } from 'node:buffer';
-import { isInstant, type Member, objectMembers, parseInstant, serviceEventFields, validateEvent, valueStartOf } from '@tailrace/events';
+import {
+  CANARY_REASON,
+  CANARY_SERVICE,
+  isInstant,
+  type Member,
+  objectMembers,
+  parseInstant,
+  serviceEventFields,
+  validateEvent,
+  valueStartOf,
+} from '@tailrace/events';
 import { isCalendarTime, isoTime, reasonsOf } from '@tailrace/kafka-kit';
 import type { ByteWriter } from './byte-writer.ts';
 
@@ -8,6 +18,9 @@ export interface BadValue {
   readonly reason: 'no-value' | 'not-utf8' | 'not-json' | 'not-an-object' | 'invalid-field' | 'bad-time' | 'unbuildable';
   readonly detail: string;
 }
+
+/** Of an event that is no document although nothing is wrong with it. */
+export const CANARY = { kind: 'skipped', reason: CANARY_REASON } as const;
 
 /** What a record is dead for whose time belongs to no day: a producer may have given it any 64 bits. */
 export function badTime(timestampMs: number): BadValue {
@@ -104,12 +117,13 @@ function read(bytes: Buffer | null): Value | BadValue {
 
 /**
  * Appends a record's value as the rest of a document whose first members are already written: `,"member":...}`. The value's own
- * bytes are used wherever they can be. Gives what is wrong with a value that can not be one; what was written is useless then.
+ * bytes are used wherever they can be. Gives what is wrong with a value that can not be one, or `CANARY`; what was written is useless then.
  */
-export function writeDocument(value: Buffer | null, out: ByteWriter): BadValue | undefined {
+export function writeDocument(value: Buffer | null, out: ByteWriter): BadValue | typeof CANARY | undefined {
   const got = read(value);
   if (!(got instanceof Value)) return got;
   const { bytes, text, event } = got;
+  if (event.service === CANARY_SERVICE) return CANARY;
   const start = out.length;
   const shape = shapeOf(event);
   if (shape === 'too-deep') return writeTypedFields(got, `nested deeper than ${MAX_DEPTH} levels`, out);

@@ -277,3 +277,17 @@ describe('a topic that was made anew', () => {
     expect(await documentsOf(at)).toEqual([]);
   });
 });
+
+describe('a canary', () => {
+  it('is not in the index, its outcome says so, and what stands beside it is', async () => {
+    const at = partition;
+    const canary = `{${T.replace('web', 'tailrace.canary')},"customer_id":"c"}`;
+    expect(await write([{ value: canary }, { value: `{${T}}` }, { value: canary }])).toEqual([
+      { kind: 'skipped', reason: 'canary' },
+      { kind: 'stored' },
+      { kind: 'skipped', reason: 'canary' },
+    ]);
+    expect(await write([{ value: canary }], at)).toEqual([{ kind: 'skipped', reason: 'canary' }]);
+    expect((await documentsOf(at)).map(([id]) => id)).toEqual([`service-events~AbCd-_12-${at}-101`]);
+  });
+});

@@ -1,9 +1,9 @@
 import { eventKind } from '@tailrace/events';
 import { type Batch, isCalendarTime, type Outcome, type Sink, STORED, StandsStill } from '@tailrace/kafka-kit';
-import { BulkBody, ITEM_EXTRA_BYTES } from './bulk-body.ts';
+import { BulkBody, ITEM_EXTRA_BYTES, type NoDocument } from './bulk-body.ts';
 import { BulkTurns } from './bulk-turns.ts';
 import type { DailyIndices } from './daily-indices.ts';
-import { type BadValue, badTime, unbuildable, writeDocument, writeFallback } from './document.ts';
+import { badTime, unbuildable, writeDocument, writeFallback } from './document.ts';
 import type { IncarnationGate } from './incarnation-gate.ts';
 import { dayOf, firstDayKept, indexOfDay } from './index-names.ts';
 import { expiryOf, keepDaysOf } from './kept-days.ts';
@@ -97,7 +97,7 @@ export class IndexSink implements Sink {
         const event = this.#eventOf(batch, record);
         if (event.kind === 'skipped') outcomes[record] = event;
         else if (event.kind === 'dead') outcomes[record] = { kind: 'dead', reason: event.reason, cause: event.detail };
-        else if (!isCalendarTime(origin.timestampMs)) outcomes[record] = dead(badTime(origin.timestampMs));
+        else if (!isCalendarTime(origin.timestampMs)) outcomes[record] = unindexed(badTime(origin.timestampMs));
         else {
           const index = indexOf(origin.timestampMs);
           if (origin.timestampMs < firstDay) {
@@ -108,12 +108,12 @@ export class IndexSink implements Sink {
             }
             expiries.set(index, Math.max(expiries.get(index) ?? 0, expiryOf(nowMs, days)));
           }
-          const bad = bulk.add(record, index, origin, event.value, writeDocument);
-          if (bad !== undefined) outcomes[record] = dead(bad);
+          const no = bulk.add(record, index, origin, event.value, writeDocument);
+          if (no !== undefined) outcomes[record] = unindexed(no);
         }
       } catch (fault) {
         if (fault instanceof StandsStill) throw fault;
-        outcomes[record] = dead(unbuildable(fault));
+        outcomes[record] = unindexed(unbuildable(fault));
       }
     }
     return expiries;
@@ -172,12 +172,12 @@ export class IndexSink implements Sink {
       try {
         const event = this.#eventOf(batch, record);
         if (event.kind !== 'event') throw new Error('INDEXER_PARSER answered differently for the same record');
-        const bad = bulk.add(record, first.index(item), batch.origin(record), event.value, (value, out) =>
+        const no = bulk.add(record, first.index(item), batch.origin(record), event.value, (value, out) =>
           writeFallback(value, refusal, out),
         );
-        if (bad !== undefined) outcomes[record] = dead(bad, refusal);
+        if (no !== undefined) outcomes[record] = unindexed(no, refusal);
       } catch (fault) {
-        outcomes[record] = dead(unbuildable(fault), refusal);
+        outcomes[record] = unindexed(unbuildable(fault), refusal);
       }
     }
     const again = await this.#send(bulk, expiries, outcomes, signal);
@@ -200,6 +200,7 @@ function indexFinder(name: string): (timeMs: number) => string {
   };
 }
 
-function dead(bad: BadValue, refusal?: string): Outcome {
-  return { kind: 'dead', reason: bad.reason, cause: refusal === undefined ? bad.detail : `${bad.detail}; ${refusal}` };
+function unindexed(no: NoDocument, refusal?: string): Outcome {
+  if ('kind' in no) return no;
+  return { kind: 'dead', reason: no.reason, cause: refusal === undefined ? no.detail : `${no.detail}; ${refusal}` };
 }

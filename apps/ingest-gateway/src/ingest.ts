@@ -86,7 +86,7 @@ function withoutByteOrderMark(body: Buffer): Buffer {
 }
 
 /** Publishes the valid events and counts what became of each; those that Kafka refuses join the rejected ones. */
-async function publish({ records, lines, bytes, rejections }: Intake, endsAtMs: number, options: IngestOptions): Promise<Fates> {
+async function publish({ records, lines, bytes, canaries, rejections }: Intake, endsAtMs: number, options: IngestOptions): Promise<Fates> {
   if (records.length === 0) return { accepted: 0, withdrawn: 0, unknown: 0, rejections };
   const { publisher, metrics } = options;
   // With nothing in flight even the largest post goes through: refused for ever it would never get in.
@@ -102,6 +102,7 @@ async function publish({ records, lines, bytes, rejections }: Intake, endsAtMs: 
     if (fate.kind === 'withdrawn' || fate.kind === 'unknown') reason ??= fate.reason;
     if (fate.kind === 'refused') rejections.addRefused(lines[i] ?? 0, fate.reason);
   }
+  metrics.canaries(canaries.filter((i) => published[i]?.kind === 'acknowledged').length);
   return { accepted: counts.acknowledged, withdrawn: counts.withdrawn, unknown: counts.unknown, rejections, reason };
 }
 

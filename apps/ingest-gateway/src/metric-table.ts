@@ -30,6 +30,15 @@ export const GATEWAY_METRICS = {
     says: 'Events that were read from posts, by what became of them.',
     respond: '`withdrawn` and `unknown`: Kafka did not confirm in time; the senders post again. `rejected`: see the reasons.',
   },
+  canaries: {
+    name: 'tailrace_gateway_canary_events_total',
+    type: 'counter',
+    unit: 'events',
+    labels: {},
+    says: 'Accepted events that tailrace posted to itself (`service: tailrace.canary`). They are among the accepted ones of `tailrace_gateway_events_total`.',
+    respond:
+      'Nothing: subtract them where you count events. None, although the alert-processor is told to post them (`ALERT_CANARY_URL`): see its log.',
+  },
   rejected: {
     name: 'tailrace_gateway_rejected_events_total',
     type: 'counter',

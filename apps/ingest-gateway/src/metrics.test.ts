@@ -16,9 +16,18 @@ test('every row of the table is fed, and only with the labels and values that th
   metrics.answered({ ...answer('deadline_passed'), body: { accepted: 1, rejected: 1, withdrawn: 1, unknown: 1 } });
   metrics.clientGone();
   metrics.received(100);
-  metrics.read({ records: [], lines: [], bytes: 90, withoutKey: 1, rejections, layout: 'lines' });
+  metrics.read({ records: [], lines: [], bytes: 90, withoutKey: 1, canaries: [], rejections, layout: 'lines' });
   metrics.acknowledged(0.01);
+  metrics.canaries(2);
   expect(await metricFaults(registry, GATEWAY_METRICS)).toEqual([]);
+});
+
+test('canaries are counted a second time, so that they can be subtracted, and only those that were accepted', async () => {
+  const { post, metrics } = postingGateway();
+  await post([event({ service: 'tailrace.canary' }), event({}), event({ service: 'tailrace.canary', status_code: -1 })].join('\n'));
+  const text = await metrics.metrics();
+  expect(text).toContain('tailrace_gateway_events_total{outcome="accepted"} 2\n');
+  expect(text).toContain('tailrace_gateway_canary_events_total 1\n');
 });
 
 test('reasons for refused events do not grow with what is posted', async () => {

@@ -10,6 +10,7 @@ export interface GatewayMetrics {
   received(bodyBytes: number): void;
   read(intake: Intake): void;
   acknowledged(seconds: number): void;
+  canaries(accepted: number): void;
 }
 
 /** The gateway's figures. An answer's counter is there before it was given, so that a rate over the first one is right. */
@@ -31,5 +32,6 @@ export function createGatewayMetrics(registry: Metrics, inFlightBytes: () => num
       for (const [reason, count] of intake.rejections.countByReason) figures.rejected.inc({ reason }, count);
     },
     acknowledged: (seconds) => figures.ack.observe(seconds),
+    canaries: (accepted) => figures.canaries.inc(accepted),
   };
 }

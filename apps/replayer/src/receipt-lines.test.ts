@@ -49,3 +49,12 @@ it('one of which nothing was stored says so, and asks for the restart that is fo
   );
   expect(outcomeWords({ ...receipt, applied: skipped, cancelled: true })).toBe('0 stored, 10 skipped (old), CANCELLED');
 });
+
+it('canaries that were skipped are told in their line, and spoil no verdict', () => {
+  const lines = receiptLines({ ...receipt, applied: { ...applied, stored: 8, skipped: { canary: 2 } } });
+  expect(lines.find((line) => line.startsWith('Applied:'))).toContain('8 stored, 2 skipped (canary)');
+  expect(lines.at(-1)).toBe('Everything was applied exactly once: the checksums agree.');
+  expect(receiptLines({ ...receipt, applied: { ...applied, stored: 7, skipped: { canary: 2, old: 1 } } }).at(-1)).toContain(
+    ' But 1 record was skipped and not stored (old).',
+  );
+});

@@ -1,5 +1,6 @@
+import { CANARY_REASON } from '@tailrace/events';
 import { TAILRACE } from '@tailrace/kafka-kit';
-import { chainText, type Receipt, type ReceiptPartition } from '@tailrace/lake';
+import { canaries, chainText, type Receipt, type ReceiptPartition } from '@tailrace/lake';
 import { counted, offsets, WORDS } from './offsets.ts';
 import { bothTimes, span } from './times.ts';
 
@@ -55,9 +56,11 @@ function verdict(receipt: Receipt): string {
 
 /** Applied is not stored: a consumer that still has its fault skips the same records again. */
 function skippedWords({ into, sent, applied }: Receipt): string {
-  const skipped = sent.records - applied.stored - applied.dead;
+  const skipped = sent.records - applied.stored - applied.dead - canaries(applied);
   if (skipped === 0) return '';
-  const reasons = Object.keys(applied.skipped).join(', ');
+  const reasons = Object.keys(applied.skipped)
+    .filter((reason) => reason !== CANARY_REASON)
+    .join(', ');
   if (applied.stored === 0)
     return ` But NOTHING was stored: ${into} skipped ${skipped === 1 ? 'the record' : `all ${skipped} records`} (${reasons}). If its fault is mended, was it started again since? To send the window once more, make a new plan.`;
   return ` But ${counted(skipped, 'record')} ${skipped === 1 ? 'was' : 'were'} skipped and not stored (${reasons}).`;

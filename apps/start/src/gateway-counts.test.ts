@@ -3,13 +3,15 @@ import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { countsIn, GatewayTotals } from './gateway-counts.ts';
 
-const metricsWith = (accepted: number, rejected: number) =>
+const metricsWith = (accepted: number, rejected: number, canaries = 0) =>
   `# TYPE tailrace_gateway_events_total counter\ntailrace_gateway_events_total{outcome="accepted"} ${accepted}\n` +
-  `tailrace_gateway_events_total{outcome="rejected"} ${rejected}\ntailrace_gateway_events_total{outcome="unknown"} 9\n`;
+  `tailrace_gateway_events_total{outcome="rejected"} ${rejected}\ntailrace_gateway_events_total{outcome="unknown"} 9\n` +
+  `tailrace_gateway_canary_events_total ${canaries}\n`;
 
 it('reads the counts, also large ones, and takes no missing one for zero', () => {
   expect(countsIn(metricsWith(12, 3))).toEqual({ accepted: 12, rejected: 3 });
   expect(countsIn(metricsWith(1e21, 0)).accepted).toBe(1e21);
+  expect(countsIn(metricsWith(12, 3, 5))).toEqual({ accepted: 7, rejected: 3 });
   expect(() => countsIn('tailrace_gateway_events_total{outcome="accepted"} 1\n')).toThrow('do not count rejected');
 });
 

@@ -1,4 +1,4 @@
-/** Events that the gateway has answered for, whoever posted them. */
+/** Events that the gateway has answered for, whoever posted them; tailrace's own canaries are none. */
 export interface GatewayCounts {
   readonly accepted: number;
   readonly rejected: number;
@@ -42,12 +42,14 @@ export class GatewayTotals {
 
 /** Reads the counts out of Prometheus text. Throws where they are missing: a missing number is no zero. */
 export function countsIn(metrics: string): GatewayCounts {
-  const count = (outcome: string): number => {
-    const value = new RegExp(`^tailrace_gateway_events_total\\{outcome="${outcome}"\\} (\\S+)$`, 'm').exec(metrics)?.[1];
-    if (value === undefined) throw new Error(`the gateway's metrics do not count ${outcome} events`);
+  const count = (name: string, labels: string, what: string): number => {
+    const value = new RegExp(`^tailrace_gateway_${name}_total${labels} (\\S+)$`, 'm').exec(metrics)?.[1];
+    if (value === undefined) throw new Error(`the gateway's metrics do not count ${what} events`);
     return Number(value);
   };
-  return { accepted: count('accepted'), rejected: count('rejected') };
+  const of = (outcome: 'accepted' | 'rejected'): number => count('events', `\\{outcome="${outcome}"\\}`, outcome);
+  const [accepted, rejected] = [of('accepted'), of('rejected')];
+  return { accepted: accepted - count('canary_events', '', 'canary'), rejected };
 }
 
 function sum(a: GatewayCounts, b: GatewayCounts): GatewayCounts {

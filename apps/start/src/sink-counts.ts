@@ -1,6 +1,6 @@
 import { Client, type ClientOptions } from '@opensearch-project/opensearch';
 import { SERVICE_EVENTS_TOPIC } from '@tailrace/events';
-import { listDataObjects, readFooter, S3Store, storeBuffer } from '@tailrace/lake';
+import { countEvents, listDataObjects, S3Store, storeBuffer } from '@tailrace/lake';
 import type { Endpoints } from '@tailrace/stack';
 
 /** A look is repeated by whoever watches, so one try is enough. */
@@ -11,7 +11,7 @@ export class SinkCounts {
   readonly #search: Client;
   readonly #store: S3Store;
   readonly #lake: { readonly prefix: string; readonly stream: string };
-  /** Objects never change once they stand: each is opened once. */
+  /** The events of each object. It never changes once it stands, and is opened once. */
   readonly #rows = new Map<string, number>();
 
   constructor(endpoints: Endpoints, opensearch: ClientOptions, lakePrefix: string) {
@@ -29,13 +29,13 @@ export class SinkCounts {
     return body.count;
   }
 
-  /** Rows in the lake's Parquet objects, by their footers. */
+  /** Events in the lake's Parquet objects; canaries are none. */
   async archived(): Promise<number> {
     let rows = 0;
     for (const { key, sizeBytes } of await listDataObjects(this.#store, this.#lake)) {
       let own = this.#rows.get(key);
       if (own === undefined) {
-        own = (await readFooter(key, storeBuffer(this.#store, key, sizeBytes))).rows;
+        own = await countEvents(storeBuffer(this.#store, key, sizeBytes));
         this.#rows.set(key, own);
       }
       rows += own;

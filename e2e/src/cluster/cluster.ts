@@ -52,7 +52,7 @@ export class Cluster {
   }
 
   /** Starts a gateway, or one more member of a group, with a folder of its own. Objects are closed soon: many boundaries are what is wanted here. */
-  join(app: AppName, settings: Readonly<Record<string, string>> = {}): Member {
+  join(app: AppName, settings: Readonly<Record<string, string>> = {}, { clock = false }: { readonly clock?: boolean } = {}): Member {
     const name = `${app}-${++this.#made}`;
     const folder = join(this.stack.folder, 'members', name);
     mkdirSync(folder, { recursive: true });
@@ -71,6 +71,7 @@ export class Cluster {
       },
       logFile: join(this.stack.folder, 'logs', `${name}.log`),
       lifeline: this.stack.lifeline,
+      clock,
     });
     this.#members.add(member);
     return member;

@@ -9,7 +9,7 @@ import { ROOT } from '../root.ts';
 
 export type GroupName = 'archiver' | 'indexer';
 /** What runs as a process of its own: a member of a group, or the gateway. */
-export type AppName = GroupName | 'ingest-gateway';
+export type AppName = GroupName | 'ingest-gateway' | 'alert-processor';
 
 export interface MemberOptions {
   readonly app: AppName;
@@ -19,6 +19,8 @@ export interface MemberOptions {
   readonly logFile: string;
   /** Held by the process while it lives, so that the folder of its files is removed only behind it. */
   readonly lifeline: Writable;
+  /** Its clock stands still but for `tellTime`. */
+  readonly clock?: boolean;
 }
 
 const LOOK_MS = 1000;
@@ -45,15 +47,15 @@ export class Member {
   #held: ChildProcess | undefined;
   #killed = false;
 
-  constructor({ app, name, environment, logFile, lifeline }: MemberOptions) {
+  constructor({ app, name, environment, logFile, lifeline, clock = false }: MemberOptions) {
     this.app = app;
     this.name = name;
     this.#log = createWriteStream(logFile, { flags: 'a' });
-    this.#child = spawn(process.execPath, [join(ROOT, `apps/${app}/dist/main.js`)], {
+    this.#child = spawn(process.execPath, [join(ROOT, `apps/${app}/dist/${clock ? 'testing/clocked-main' : 'main'}.js`)], {
       env: { UV_THREADPOOL_SIZE: '16', HEALTH_PORT: '0', ...environment, TAILRACE_STOP_ON_STDIN_END: '1' },
       // A session of its own: Ctrl-C is for whoever started it, and stops the parts in order.
       detached: true,
-      stdio: ['pipe', 'pipe', 'pipe', lifeline],
+      stdio: ['pipe', 'pipe', 'pipe', lifeline, ...(clock ? (['ipc'] as const) : [])],
     });
     this.#child.stdin?.on('error', () => {}); // EPIPE of one that was killed: its end is what is looked at.
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
@@ -129,6 +131,20 @@ export class Member {
   async lagSeconds(group: GroupName): Promise<number> {
     const lags = (await this.#metrics()).matchAll(/^tailrace_consumer_lag_seconds\{group="([^"]+)".*\} (\S+)$/gm);
     return Math.max(0, ...[...lags].filter(([, of]) => of === group).map(([, , seconds]) => Number(seconds)));
+  }
+
+  /** Sets the clock of a process that was started for it. */
+  tellTime(nowMs: number): void {
+    // One that was killed a moment ago hears nothing any more.
+    if (this.#child.connected) this.#child.send({ nowMs }, () => {});
+  }
+
+  /** How far the two stages of an alert processor have got, of each partition that it owns: by the clock of its process. */
+  async alertsUpTo(): Promise<{ readonly panes: readonly number[]; readonly decided: readonly number[] }> {
+    const page = await this.#metrics();
+    const of = (name: string) =>
+      [...page.matchAll(new RegExp(`^${name}\\{.*\\} (\\S+)$`, 'gm'))].map(([, seconds]) => Number(seconds) * 1000);
+    return { panes: of('tailrace_alert_watermark_seconds'), decided: of('tailrace_alert_decided_watermark_seconds') };
   }
 
   /** Its page of metrics; empty where it does not answer: whoever waits looks again, and says so if it never does. */

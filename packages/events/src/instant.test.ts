@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isInstant, parseInstant } from './instant.ts';
+import { instantMs, isInstant, parseInstant } from './instant.ts';
 
 const pad = (n: number, width = 2) => String(n).padStart(width, '0');
 
@@ -86,8 +86,15 @@ describe('parseInstant', () => {
     fc.assert(
       fc.property(mutated, (text) => {
         expect(isInstant(text)).toBe(parseInstant(text) !== undefined);
+        expect(instantMs(text)).toBe(parseInstant(text)?.epochMs);
       }),
       { numRuns: 2000 },
     );
+  });
+
+  it.each(['', '.7', '.78', '.789', '.7891', '.789999999'])('reads the ms of a fraction "%s" without an object, too', (fraction) => {
+    for (const text of [`2026-01-01T00:00:00${fraction}Z`, `1969-12-31T23:59:59${fraction}+02:00`]) {
+      expect(instantMs(text)).toBe(parseInstant(text)?.epochMs);
+    }
   });
 });

@@ -1,11 +1,11 @@
-import { type DuckDbType, type Field, type ParquetColumn, parquetColumns, serviceEventFields } from '@tailrace/events';
+import { CANARY_SERVICE, type DuckDbType, type Field, type ParquetColumn, parquetColumns, serviceEventFields } from '@tailrace/events';
 import type { Finding } from './audit.ts';
 import { recordColumns, type ValueState } from './columns.ts';
 import { FILE_VERSION } from './footer.ts';
 import { type DataEntry, formatEntry, type LedgerEntry, MAX_DATA_SPAN } from './ledger-entry.ts';
 import { dataKey, entryKey, type LakeLayout, ledgerPrefix, lostKey, scratchPrefix } from './object-names.ts';
 import { restoredValueSql } from './parquet-reader.ts';
-import { FOLDER_COLUMNS } from './query.ts';
+import { FOLDER_COLUMNS, NO_CANARIES_SQL } from './query.ts';
 import { REBUILD_VERSION } from './rebuild.ts';
 import type { ChainId } from './records.ts';
 import { plansPrefix } from './replay-plans.ts';
@@ -192,7 +192,7 @@ With \`--deep\` every object is fetched and decoded: each value is rebuilt, its 
 
 ## Read it
 
-With the command line. It reads and does nothing else: one SELECT at a time, no other file, no network. \`--from\` and \`--to\` fetch only the hours of arrival that are needed:
+With the command line. It reads and does nothing else: one SELECT at a time, no other file, no network. \`--from\` and \`--to\` fetch only the hours of arrival that are needed. The view \`events\` leaves out the canaries, which tailrace posts to itself to see how long events take (\`service\` is \`${CANARY_SERVICE}\`); the view \`all_events\` has them, too. Readers of your own leave them out as below:
 
 ${block('SELECT service, count(*) AS events, quantile_cont(latency_ms, 0.99) AS p99_ms FROM events WHERE status_code >= 500 GROUP BY service ORDER BY events DESC LIMIT 10', 'sql')}
 
@@ -204,7 +204,7 @@ With DuckDB:
 
 ${block(`SELECT service, count(*) FROM read_parquet('s3://BUCKET/lake/service-events/dt=2026-03-*/*/*.parquet',
   hive_partitioning = true, hive_types_autocast = false, union_by_name = true)
-WHERE dt = '2026-03-01' AND hour = '09' GROUP BY service;`)}
+WHERE dt = '2026-03-01' AND hour = '09' AND ${NO_CANARIES_SQL} GROUP BY service;`)}
 
 With pyarrow:
 
@@ -214,13 +214,14 @@ store, root = fs.FileSystem.from_uri("s3://BUCKET/lake/service-events")
 names = [each.path for each in store.get_file_info(fs.FileSelector(root, recursive=True)) if each.path.endswith(".parquet")]
 folders = ds.partitioning(pa.schema([("dt", pa.string()), ("hour", pa.string())]), flavor="hive")
 events = ds.dataset(names, filesystem=store, format="parquet", partitioning=folders)
-events.to_table(columns=["service", "status_code"], filter=(ds.field("dt") == "2026-03-01") & (ds.field("hour") == "09"))`)}
+events.to_table(columns=["service", "status_code"], filter=(ds.field("dt") == "2026-03-01") & (ds.field("hour") == "09")
+  & (ds.field("service").is_null() | (ds.field("service") != "${CANARY_SERVICE}")))`)}
 
 With Spark:
 
 ${block(`spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
 events = (spark.read.option("pathGlobFilter", "*.parquet").option("mergeSchema", "true")
   .parquet("s3a://BUCKET/lake/service-events/"))
-events.where("dt = '2026-03-01' AND hour = '09'").groupBy("service").count().show()`)}
+events.where("dt = '2026-03-01' AND hour = '09' AND NOT service <=> '${CANARY_SERVICE}'").groupBy("service").count().show()`)}
 `;
 }

@@ -19,6 +19,7 @@ export {
   StillThere,
 } from './claims.ts';
 export { compareWithLogs, type LogComparison, type LogExtent, type LogReport, truncations } from './compare-log.ts';
+export { countEvents } from './count-events.ts';
 export { damagedFile } from './damaged-files.ts';
 export { fetchObjects, listDataObjects, type TimeWindow } from './data-objects.ts';
 export { decodeObject } from './decode-object.ts';
@@ -65,6 +66,7 @@ export {
 export { planMark, type ReplayPlan, ReplayPlans, type StoredPlan } from './replay-plans.ts';
 export {
   type ChannelPositions,
+  canaries,
   canNotCome,
   disagreeing,
   isGood,

@@ -42,7 +42,7 @@ const oneLine = (text: string): string =>
 
 const ended = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
-/** DuckDB looks for a likeness among its own system tables, and there is one table here. */
+/** DuckDB looks for a likeness among its own system tables, and there are two views here. */
 function ownTable(what: string): string {
   return what.replace(/^(Table with name .+? does not exist\b).*$/s, '$1! Did you mean "events"?');
 }
@@ -53,6 +53,6 @@ export function queryErrorText(error: unknown, sql: string): string {
   const fault = told(message);
   if (fault === undefined) return oneLine(message);
   const place = fault.position === undefined || Number.isNaN(fault.position) ? '' : ` (${placeText(sql, fault.position)})`;
-  const hint = fault.kind === 'Permission' ? ' A query reads the view events and nothing else.' : '';
+  const hint = fault.kind === 'Permission' ? ' A query reads the views events and all_events and nothing else.' : '';
   return `${fault.kind} error${place}: ${ended(oneLine(ownTable(fault.what)))}${hint}`;
 }

@@ -49,9 +49,9 @@ async function filledStore(folder: string): Promise<MemoryStore> {
   return store;
 }
 
-async function ask(sql: string, window: TimeWindow = {}): Promise<QueryResult> {
+async function ask(sql: string, window: TimeWindow = {}, fill = filledStore): Promise<QueryResult> {
   return await inFolder(async (folder) => {
-    const store = await filledStore(folder);
+    const store = await fill(folder);
     const fetched = join(folder, 'fetched');
     return await withDatabase(async (database) => {
       const query = await LakeQuery.open(database, sql, { folder: fetched });
@@ -67,6 +67,35 @@ async function ask(sql: string, window: TimeWindow = {}): Promise<QueryResult> {
 describe('a query over the lake', () => {
   it('sees every row once, and neither unfinished uploads nor the ledger', async () => {
     expect(await ask('SELECT count(*) AS n FROM events')).toEqual({ columns: ['n'], rows: [{ n: 6 }] });
+  });
+
+  it('leaves canaries out, and has them in all_events', async () => {
+    const fill = async (folder: string): Promise<MemoryStore> => {
+      const values = [
+        '{"service":"tailrace.canary"}',
+        '{"service":"tailrace"}',
+        'not json',
+        '{"service":"tailrace.canary","customer_id":"c"}',
+      ];
+      const { path } = await withDatabase((database) =>
+        writeRecords(
+          database,
+          folder,
+          values.map((value, i) => recordAt(i, value)),
+        ),
+      );
+      const store = new MemoryStore();
+      await store.putIfAbsent(dataKey(LAKE, CHAIN, 0, NINE), await readFile(path));
+      return store;
+    };
+    expect((await ask('SELECT service FROM events ORDER BY "offset"', {}, fill)).rows).toEqual([
+      { service: 'tailrace' },
+      { service: null },
+    ]);
+    expect((await ask('SELECT count(*) AS n FROM all_events', {}, fill)).rows).toEqual([{ n: 4 }]);
+    expect((await ask("SELECT count(*) AS n FROM all_events WHERE service = 'tailrace.canary'", { fromMs: 0 }, fill)).rows).toEqual([
+      { n: 2 },
+    ]);
   });
 
   it('has the original bytes in `value`, rebuilt or kept, and day and hour of arrival', async () => {
@@ -153,7 +182,7 @@ describe('wrong SQL is told before anything is fetched, in one sentence', () => 
     ['SELECT $1', 'The SQL has parameters'],
     ['FROM nope', 'Catalog error (line 1, column 6): Table with name nope does not exist! Did you mean "events"?'],
     ['SELECT * FROM a.nope', 'Table with name "a.nope" does not exist! Did you mean "events"?'],
-    [`SELECT * FROM read_csv('x')`, 'disabled by configuration. A query reads the view events and nothing else.'],
+    [`SELECT * FROM read_csv('x')`, 'disabled by configuration. A query reads the views events and all_events and nothing else.'],
     ...[
       'DELETE FROM events',
       'INSERT INTO events VALUES (1)',

@@ -9,7 +9,7 @@ import {
   JsonDuckDBValueConverter,
   StatementType,
 } from '@duckdb/node-api';
-import { parquetColumns } from '@tailrace/events';
+import { CANARY_SERVICE, parquetColumns } from '@tailrace/events';
 import { isoTime } from '@tailrace/kafka-kit/time';
 import { recordColumns } from './columns.ts';
 import type { TimeWindow } from './data-objects.ts';
@@ -39,8 +39,11 @@ function windowSql({ fromMs, toMs }: TimeWindow): string {
   return bounds.length === 0 ? '' : ` WHERE ${bounds.join(' AND ')}`;
 }
 
-/** The view `events`: a file's columns, the day `dt` and `hour` of arrival, and in `value` always the original bytes. */
-function eventsViewSql(files: readonly string[], window: TimeWindow): string {
+/** What keeps tailrace's own canaries out. A record that is no event has no service, and stays. */
+export const NO_CANARIES_SQL = `service IS DISTINCT FROM ${sqlText(CANARY_SERVICE)}`;
+
+/** The view `all_events`: a file's columns, the day `dt` and `hour` of arrival, and in `value` always the original bytes. */
+function allEventsSql(files: readonly string[], window: TimeWindow): string {
   const read =
     files.length === 0
       ? ''
@@ -116,7 +119,7 @@ export class LakeQuery {
     }
   }
 
-  /** Runs it over the files, as the view `events` with the rows that arrived in the window. Rejects with one sentence of DuckDB's. */
+  /** Runs it over the files, as the views `all_events`, with the rows that arrived in the window, and `events`, without the canaries. Rejects with one sentence of DuckDB's. */
   async run(files: readonly string[], window: TimeWindow = {}): Promise<QueryResult> {
     try {
       await this.#see(files, window);
@@ -163,7 +166,8 @@ export class LakeQuery {
   }
 
   async #see(files: readonly string[], window: TimeWindow): Promise<void> {
-    await this.#connection.run(`CREATE OR REPLACE TEMP VIEW events AS ${eventsViewSql(files, window)}`);
+    await this.#connection.run(`CREATE OR REPLACE TEMP VIEW all_events AS ${allEventsSql(files, window)}`);
+    await this.#connection.run(`CREATE OR REPLACE TEMP VIEW events AS SELECT * FROM all_events WHERE ${NO_CANARIES_SQL}`);
   }
 
   async #statements(): Promise<DuckDBExtractedStatements> {

@@ -9,6 +9,7 @@ import {
   lifeKey,
   makeReceipt,
   notApplied,
+  type Receipt,
   type SentPartition,
   type SentReport,
   type SideExtents,
@@ -181,4 +182,11 @@ it('names what the plan had lost before it was made, and is not good with a hole
   });
   const good = receiptWith([]);
   expect([bad, good].map((receipt) => receipt !== undefined && isGood(receipt))).toEqual([false, true]);
+});
+
+it('a window of nothing but canaries is good although nothing of it was stored: every consumer skips them', () => {
+  const of = (skipped: Readonly<Record<string, number>>) =>
+    make(report([sent(0)]), new Map([at(0, { plans: { '7-a': counts({ stored: 0, skipped }) } })]));
+  expect(isGood(of({ canary: 10 }) as Receipt)).toBe(true);
+  expect(isGood(of({ canary: 9, old: 1 }) as Receipt)).toBe(false);
 });

@@ -1,3 +1,4 @@
+import { CANARY_REASON } from '@tailrace/events';
 import type { AppliedCounts, ChannelPosition } from '@tailrace/kafka-kit';
 import { addDigest, checksumText } from '@tailrace/kafka-kit/digest';
 import { type ChainId, chainText, type OffsetRange } from './records.ts';
@@ -180,9 +181,14 @@ function missingOf({ partitions }: StoredPlan, chain: ChainId): readonly Missing
   return (planned?.missing ?? []).map(({ first, next, kind }) => ({ first, next, kind }));
 }
 
+/** How many of the records were canaries, which a consumer skips whatever its state. */
+export function canaries({ skipped }: Pick<Applied, 'skipped'>): number {
+  return skipped[CANARY_REASON] ?? 0;
+}
+
 /** Whether the receipt says that every record of the window reached the consumer, none of them died there, and it did not skip them all. */
 export function isGood({ agrees, cancelled, sent, applied, holes }: Receipt): boolean {
-  const isUseless = sent.records > 0 && applied.stored === 0;
+  const isUseless = sent.records > canaries(applied) && applied.stored === 0;
   return agrees && !cancelled && applied.dead === 0 && holes === 0 && !isUseless;
 }
 

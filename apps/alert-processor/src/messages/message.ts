@@ -26,12 +26,18 @@ export interface Cell {
   readonly partial: Partial;
 }
 
+/**
+ * The group under which a lane counts, as a plain `count`, the events of a rule whose group was one too many in its pane (`Rule.maxGroups`). No
+ * real group is named so: those are JSON lists. Being a cell like any other, it is repeated, merged and rewound like any other.
+ */
+export const REFUSED_GROUP = '';
+
 /** How far one lane has read: every pane that ends at or before `watermarkMs` and starts at `fromMs` or later is complete. */
 export interface LaneMark {
   readonly source: Source;
   readonly watermarkMs: number;
   readonly fromMs: number;
-  /** Rules that this lane counts only from a later time on than `fromMs`. */
+  /** Names of rules that this lane counts only from a later time on than `fromMs`. */
   readonly ruleFromMs: ReadonlyMap<string, number>;
   /** Whether the lane had records before it that it has not read yet. */
   readonly unread: boolean;

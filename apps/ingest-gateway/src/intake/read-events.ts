@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { checkEventBytes, keyOf, type Line, serviceEventHeaders, splitNdjson } from '@tailrace/events';
+import { CANARY_SERVICE, checkEventBytes, keyOf, type Line, serviceEventHeaders, splitNdjson } from '@tailrace/events';
 import type { OutgoingRecord } from '@tailrace/kafka-kit';
 import { answer, Refusal } from '../answers.ts';
 import type { BodyFormat } from './body-format.ts';
@@ -26,6 +26,8 @@ export interface Intake {
   /** The bytes of the records' keys, values and headers. */
   readonly bytes: number;
   readonly withoutKey: number;
+  /** Which of the records are tailrace's own canaries. */
+  readonly canaries: readonly number[];
   readonly rejections: Rejections;
   readonly layout: Layout;
 }
@@ -45,6 +47,7 @@ export async function readEvents(body: Buffer, format: BodyFormat, limits: Event
   const rejections = new Rejections();
   const records: OutgoingRecord[] = [];
   const lines: number[] = [];
+  const canaries: number[] = [];
   let bytes = 0;
   let withoutKey = 0;
   let sliceEnd = SLICE_BYTES;
@@ -66,12 +69,13 @@ export async function readEvents(body: Buffer, format: BodyFormat, limits: Event
       continue;
     }
     const key = keyOf(checked.event);
+    if (checked.event.service === CANARY_SERVICE) canaries.push(records.length);
     records.push({ topic, key, value, headers: serviceEventHeaders });
     lines.push(line);
     bytes += value.length + (key?.length ?? 0) + HEADER_BYTES;
     if (key === null) withoutKey++;
   }
-  return { records, lines, bytes, withoutKey, rejections, layout };
+  return { records, lines, bytes, withoutKey, canaries, rejections, layout };
 }
 
 /** Where the events of a body stand, and how it was read. */

@@ -12,10 +12,16 @@ export interface ForeignRecord {
   readonly timestampMs?: bigint;
 }
 
-/** For tests: writes what the native client can not, such as empty keys and values, and waits until the log has it. */
-export async function produceForeign(settings: KafkaSettings, topic: string, records: readonly ForeignRecord[]): Promise<void> {
-  const producer = new Producer<Buffer, Buffer, Buffer, Buffer>(adminOptions(settings));
-  try {
+/** For tests: writes what the native client can not, such as empty keys and values, or times of its own. */
+export class ForeignProducer {
+  readonly #producer: Producer<Buffer, Buffer, Buffer, Buffer>;
+
+  constructor(settings: KafkaSettings) {
+    this.#producer = new Producer<Buffer, Buffer, Buffer, Buffer>(adminOptions(settings));
+  }
+
+  /** Resolves when the log has them. */
+  async send(topic: string, records: readonly ForeignRecord[]): Promise<void> {
     const messages = records.map(({ partition, key, value, headers, timestampMs }) => ({
       topic,
       partition,
@@ -25,7 +31,19 @@ export async function produceForeign(settings: KafkaSettings, topic: string, rec
       headers: new Map(headers),
       ...(timestampMs === undefined ? {} : { timestamp: timestampMs }),
     }));
-    await producer.send({ messages });
+    await this.#producer.send({ messages });
+  }
+
+  close(): Promise<void> {
+    return this.#producer.close();
+  }
+}
+
+/** As `ForeignProducer`, once. */
+export async function produceForeign(settings: KafkaSettings, topic: string, records: readonly ForeignRecord[]): Promise<void> {
+  const producer = new ForeignProducer(settings);
+  try {
+    await producer.send(topic, records);
   } finally {
     await producer.close();
   }

@@ -1,0 +1,86 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What a webhook told, as far as it is looked at here. */
+export interface Told {
+  readonly key: string;
+  readonly incident: string;
+  readonly status: 'firing' | 'resolved';
+  readonly rule: string;
+  readonly group: Readonly<Record<string, string | null>>;
+  readonly startedMs: number;
+  readonly decidedMs: number;
+  readonly summary: string;
+  readonly evidence: { readonly missing: readonly string[]; readonly completeUpToMs: number | null; readonly brokerMs: number | null };
+}
+
+/** How it answers: well; by a status; with no answer; with what no HTTP client understands; by ending the connection. */
+export type Manner = 'well' | 'silent' | 'garbage' | 'hangs-up' | { readonly status: number };
+
+/** The other end of a webhook: keeps what came, by idempotency key, as a receiver does that tells each key once. */
+export class AlertReceiver {
+  /** The first of each key that was answered with success, in the order in which they came. */
+  readonly told = new Map<string, Told & { readonly cameMs: number }>();
+  /** How often each key came, answered well or not. */
+  readonly tries = new Map<string, number>();
+  /** Same key, other words: which must not be. */
+  readonly changed: string[] = [];
+  manner: Manner = 'well';
+  /** Done once, while the next notification waits for its answer. */
+  beforeAnswer: (() => Promise<void>) | undefined;
+  readonly #server: Server;
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  static async start(): Promise<AlertReceiver> {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const receiver = new AlertReceiver(server);
+    server.on('request', (asked, answer) => {
+      // A sender that is killed in the middle breaks its request: it comes again under its key.
+      receiver.#take(asked, answer).catch(() => answer.destroy());
+    });
+    return receiver;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/alerts`;
+  }
+
+  /** A notifiers file that has this receiver as its only channel. */
+  get notifiersText(): string {
+    return `notifiers:\n  - {name: receiver, kind: webhook, url: "${this.url}", allow_private: true}\n`;
+  }
+
+  close(): Promise<void> {
+    this.#server.closeAllConnections();
+    return new Promise((resolve) => this.#server.close(() => resolve()));
+  }
+
+  async #take(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of asked) chunks.push(chunk as Buffer);
+    const told = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Told;
+    const key = String(asked.headers['idempotency-key']);
+    this.tries.set(key, (this.tries.get(key) ?? 0) + 1);
+    const { manner, beforeAnswer } = this;
+    this.beforeAnswer = undefined;
+    await beforeAnswer?.();
+    if (manner === 'silent') return;
+    if (manner === 'hangs-up' || manner === 'garbage') {
+      if (manner === 'garbage') asked.socket.write('\u0000\u0001 no HTTP at all\n\n');
+      asked.socket.destroy();
+      return;
+    }
+    if (typeof manner === 'object') {
+      answer.writeHead(manner.status, manner.status === 429 ? { 'retry-after': '1' } : {}).end('no');
+      return;
+    }
+    const before = this.told.get(key);
+    if (before === undefined) this.told.set(key, { ...told, cameMs: Date.now() });
+    else if (before.summary !== told.summary || before.startedMs !== told.startedMs) this.changed.push(key);
+    answer.writeHead(200).end('ok');
+  }
+}
