@@ -1,8 +1,9 @@
+import { CANARY_SERVICE } from '@tailrace/events';
 import { describe, expect, it } from 'vitest';
 import { type Cell, REFUSED_GROUP } from '../messages/message.ts';
 import type { Rule } from '../rules/rule.ts';
 import { LATENESS_MS, PANE_MS, plainRule, ruleSet } from '../testing/plain-rules.ts';
-import { CANARY, LanePanes } from './lane-panes.ts';
+import { LanePanes } from './lane-panes.ts';
 
 const SOURCE = { topic: 'service-events', incarnation: 'abcdefgh', partition: 3 };
 const T0 = Date.parse('2026-01-01T00:00:00Z');
@@ -83,9 +84,9 @@ describe('LanePanes', () => {
 
   it('tells a watermark only for what it told cells of', () => {
     const lane = laneOf();
-    expect(lane.mark(undefined, true)).toMatchObject({ watermarkMs: T0 - LATENESS_MS, unread: true });
+    expect(lane.mark(undefined, true)).toMatchObject({ watermarkMs: T0, unread: true });
     lane.fold(0, T0 + 200_000, at(200_000));
-    expect(lane.mark(undefined, false).watermarkMs).toBe(T0 - LATENESS_MS);
+    expect(lane.mark(undefined, false).watermarkMs).toBe(T0);
     lane.changed();
     expect(lane.mark(undefined, false)).toMatchObject({ watermarkMs: T0 + 200_000 - LATENESS_MS, unread: false });
   });
@@ -95,7 +96,7 @@ describe('LanePanes', () => {
     lane.fold(0, T0 + 1000, at(0));
     lane.changed();
     expect(lane.mark(T0 + 500_000, false).watermarkMs).toBe(T0 + 500_000 - LATENESS_MS);
-    expect(lane.mark(T0, false).watermarkMs).toBe(T0 + 1000 - LATENESS_MS);
+    expect(lane.mark(T0, false).watermarkMs).toBe(T0);
     lane.fold(1, T0 + 2000, at(0));
     expect(told(lane.changed())).toEqual([[0, '["shop"]', 2]]);
   });
@@ -121,11 +122,11 @@ describe('LanePanes', () => {
   });
 
   it('leaves events of the canary to its rule, and that rule to them', () => {
-    const lane = laneOf([plainRule(), plainRule({ name: CANARY })]);
-    lane.fold(0, T0 + 1000, at(0, CANARY));
+    const lane = laneOf([plainRule(), plainRule({ name: CANARY_SERVICE })]);
+    lane.fold(0, T0 + 1000, at(0, CANARY_SERVICE));
     lane.fold(1, T0 + 1000, at(0, 'shop'));
     expect(lane.changed().map(({ rule, group }) => [rule.name, group])).toEqual([
-      [CANARY, '["tailrace.canary"]'],
+      [CANARY_SERVICE, '["tailrace.canary"]'],
       ['events-by-service', '["shop"]'],
     ]);
   });

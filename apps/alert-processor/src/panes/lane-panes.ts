@@ -1,10 +1,7 @@
-import { instantMs } from '@tailrace/events';
+import { CANARY_SERVICE, instantMs } from '@tailrace/events';
 import type { Cell, LaneMark, RuleId, Source } from '../messages/message.ts';
 import type { EventObject, RuleSet } from '../rules/rule.ts';
 import { type PaneCell, RulePanes } from './rule-panes.ts';
-
-/** The service of the events that tailrace posts to itself, and the name of the one rule that counts them. */
-export const CANARY = 'tailrace.canary';
 
 /**
  * The panes of one lane: a function of its records in their order and of nothing else, so whoever reads the same records publishes the same cells
@@ -57,8 +54,8 @@ export class LanePanes {
       before.rule = rule;
       return before;
     });
-    this.counted = all.filter(({ id }) => id.name !== CANARY);
-    this.canary = all.filter(({ id }) => id.name === CANARY);
+    this.counted = all.filter(({ id }) => id.name !== CANARY_SERVICE);
+    this.canary = all.filter(({ id }) => id.name === CANARY_SERVICE);
   }
 
   /** Counts one record. `event` is undefined where the value is no JSON object: such a record counts for time and offset only. */
@@ -75,7 +72,7 @@ export class LanePanes {
       if (startMs + paneMs <= this.greatestMs - this.set.latenessMs) this.late++;
       return;
     }
-    const rules = event.service === CANARY ? this.canary : this.counted;
+    const rules = event.service === CANARY_SERVICE ? this.canary : this.counted;
     for (const each of rules) {
       if (startMs >= each.fromMs && each.rule.where(event)) each.fold(event, startMs, brokerMs, eventMs);
     }
@@ -109,13 +106,13 @@ export class LanePanes {
   /**
    * How far the lane has read, as the cells that `changed` gave last tell it; to be sent once those are acknowledged. `endLookUpMs`: when a look-up of
    * the log's end was begun that gave the position behind those cells: whatever is appended later has a later broker time, so time goes on
-   * without records.
+   * without records. Up to `fromMs` it promises nothing, and so it is never below.
    */
   mark(endLookUpMs: number | undefined, unread: boolean): LaneMark {
     const younger = [...this.counted, ...this.canary].filter(({ fromMs }) => fromMs > this.fromMs);
     return {
       source: this.source,
-      watermarkMs: Math.max(this.toldMs, endLookUpMs ?? this.toldMs) - this.set.latenessMs,
+      watermarkMs: Math.max(this.fromMs, Math.max(this.toldMs, endLookUpMs ?? this.toldMs) - this.set.latenessMs),
       fromMs: this.fromMs,
       ruleFromMs: new Map(younger.map(({ id, fromMs }) => [id.name, fromMs])),
       unread,

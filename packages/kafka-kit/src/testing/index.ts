@@ -8,6 +8,7 @@ export { MemoryGroup, type TakenCommit } from './memory-group.ts';
 export { MemoryLog, type NewRecord } from './memory-log.ts';
 export { MemoryProducer, type ProducerFaults } from './memory-producer.ts';
 export { metricFaults, pageNames, scrapedNames } from './metric-faults.ts';
+export { Random } from './random.ts';
 export { type BatchSource, SharedBufferBatch } from './shared-buffer-batch.ts';
 export { type SinkHarness, type SinkRecord, sinkConformance } from './sink-conformance.ts';
 export { TransactionalProducer } from './transactions.ts';
