@@ -1,5 +1,6 @@
 import {
   type ConfigOf,
+  type Environment,
   httpUrl,
   kafkaVariables,
   loadConfig,
@@ -75,3 +76,6 @@ export const alertVariables = {
 export type AlertConfig = ConfigOf<typeof alertVariables>;
 
 export const readAlertConfig = (): AlertConfig => loadConfig(alertVariables, process.env);
+
+/** Where the notifiers' secrets are looked up that `ALERT_NOTIFIERS` names. */
+export const readSecretsEnvironment = (): Environment => process.env;

@@ -4,16 +4,10 @@ const STRUCK_OUT = '(secret)';
 
 /**
  * A notifier whose reasons hold no secret, whatever the receiver or a library puts into an error: they are logged, kept in alert-state and shown. A secret
- * may be repeated as it is, in a URL, in JSON, or in the base64 of a login.
+ * may be repeated as it is, in a URL or in JSON.
  */
 export function hidingSecrets(notifier: Notifier, secrets: readonly string[]): Notifier {
-  const forms = secrets.flatMap((secret) => [
-    secret,
-    encodeURIComponent(secret),
-    JSON.stringify(secret).slice(1, -1),
-    Buffer.from(secret).toString('base64'),
-    ...pathOf(secret),
-  ]);
+  const forms = secrets.flatMap((secret) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), ...pathOf(secret)]);
   const clean = (text: string): string => forms.reduce((left, form) => left.replaceAll(form, STRUCK_OUT), text);
   return {
     name: notifier.name,

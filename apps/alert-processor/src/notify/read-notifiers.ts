@@ -56,7 +56,7 @@ export function readNotifiers(text: string, options: NotifiersOptions): ReadNoti
 function open(node: Node, reading: Reading, options: NotifiersOptions): Notifier | undefined {
   const before = reading.problems.length;
   const kindNode = reading.resolve(reading.find(node, 'kind'));
-  const name = kindNode === node || kindNode === undefined ? undefined : KIND_NAMES.find((each) => each === valueOf(kindNode));
+  const name = kindNode === node || kindNode === undefined ? undefined : KIND_NAMES.find((each) => each === scalarOf(kindNode));
   if (name === undefined) {
     // Keys of a kind that is not known are not judged.
     if (kindNode === node || kindNode === undefined)
@@ -82,7 +82,7 @@ function open(node: Node, reading: Reading, options: NotifiersOptions): Notifier
   return notifier === undefined || reading.problems.length > before ? undefined : hidingSecrets(notifier, secrets.texts);
 }
 
-function valueOf(node: unknown): unknown {
+function scalarOf(node: unknown): unknown {
   return (node as { readonly value?: unknown }).value;
 }
 
