@@ -147,6 +147,12 @@ export class Member {
     return { panes: of('tailrace_alert_watermark_seconds'), decided: of('tailrace_alert_decided_watermark_seconds') };
   }
 
+  /** A figure of its metrics that has no labels; undefined where it does not tell it. */
+  async figure(name: string): Promise<number | undefined> {
+    const [, value] = new RegExp(`^${name} (\\S+)$`, 'm').exec(await this.#metrics()) ?? [];
+    return value === undefined ? undefined : Number(value);
+  }
+
   /** Its page of metrics; empty where it does not answer: whoever waits looks again, and says so if it never does. */
   async #metrics(): Promise<string> {
     if (this.#health === undefined || this.#held !== undefined || !this.running) return '';
