@@ -77,5 +77,12 @@ export type AlertConfig = ConfigOf<typeof alertVariables>;
 
 export const readAlertConfig = (): AlertConfig => loadConfig(alertVariables, process.env);
 
-/** Where the notifiers' secrets are looked up that `ALERT_NOTIFIERS` names. */
-export const readSecretsEnvironment = (): Environment => process.env;
+/** What rules mean depends on these two. Throws ConfigError. */
+export const readRulesConfig = (environment: Environment): Pick<AlertConfig, 'paneMs' | 'latenessMs'> =>
+  loadConfig({ paneMs: alertVariables.paneMs, latenessMs: alertVariables.latenessMs }, environment);
+
+/** Of this process: the command line reads it, and secrets that `ALERT_NOTIFIERS` names stand in it. */
+export const ownEnvironment: Environment = process.env;
+
+/** Set by who wants generated pages written instead of compared. */
+export const updateDocs = process.env.UPDATE_DOCS === '1';
