@@ -129,7 +129,7 @@ async function warm(member) {
 }
 
 async function accepted(gateway) {
-  return gateway.figure('tailrace_gateway_accepted_events_total');
+  return gateway.figure('tailrace_gateway_events_total{outcome="accepted"}');
 }
 
 /** Posts until it is ended. */

@@ -147,9 +147,10 @@ export class Member {
     return { panes: of('tailrace_alert_watermark_seconds'), decided: of('tailrace_alert_decided_watermark_seconds') };
   }
 
-  /** A figure of its metrics that has no labels; undefined where it does not tell it. */
+  /** A figure of its metrics by its name with all labels, as the page has it; undefined where it does not tell it. */
   async figure(name: string): Promise<number | undefined> {
-    const [, value] = new RegExp(`^${name} (\\S+)$`, 'm').exec(await this.#metrics()) ?? [];
+    const line = (await this.#metrics()).split('\n').find((each) => each.startsWith(`${name} `));
+    const value = line?.slice(name.length + 1);
     return value === undefined ? undefined : Number(value);
   }
 
