@@ -41,6 +41,7 @@ await runService({
     health.set('rules', () => book.health());
     const rules = countedRules(book);
     const metrics = alertMetrics(service.metrics);
+    metrics.readings.rules = () => ({ count: book.current.rules.length, refused: book.refused });
     const figures = runtimeMetrics(service.metrics);
     if (config.stages.includes('panes'))
       await startPanes(service, config, { kafka, group: GROUP.name, topics, partialsTopic: ALERT_PARTIALS_TOPIC, rules, metrics, figures });

@@ -6,6 +6,7 @@ import type { WarmUp } from './panes/warm-up.ts';
 /** What the gauges read: parts fill it in once they run. */
 export interface AlertReadings {
   warmUp: () => WarmUp;
+  rules: () => { readonly count: number; readonly refused: boolean };
 }
 
 export interface AlertMetrics {
@@ -14,13 +15,15 @@ export interface AlertMetrics {
 }
 
 export function alertMetrics(metrics: Metrics): AlertMetrics {
-  const readings: AlertReadings = { warmUp: () => ({ kind: 'waiting' }) };
+  const readings: AlertReadings = { warmUp: () => ({ kind: 'waiting' }), rules: () => ({ count: 0, refused: false }) };
   const counted = registerMetrics(metrics, ALERT_METRICS, {
     warmingUp: (set) => set({}, readings.warmUp().kind === 'warming' ? 1 : 0),
     warmUp(set) {
       const state = readings.warmUp();
       if (state.kind === 'warm') set({}, state.tookMs / 1000);
     },
+    rules: (set) => set({}, readings.rules().count),
+    rulesRefused: (set) => set({}, readings.rules().refused ? 1 : 0),
   });
   return { counted, readings };
 }
