@@ -15,17 +15,11 @@ import {
   systemClock,
 } from '@tailrace/kafka-kit';
 import { kafkaLog, type Logger } from '@tailrace/service';
-import type { RuleSet } from '../rules/rule.ts';
 import { LaneStarts } from './lane-starts.ts';
 import type { LeftOut } from './left-out.ts';
 import { PanesSink } from './panes-sink.ts';
 import { PartialsTopic } from './partials-topic.ts';
-
-/** The rules that hold now, and news of others. */
-export interface RuleSource {
-  readonly current: RuleSet;
-  onChange(listener: (rules: RuleSet) => void): void;
-}
+import type { RuleSource } from './rule-source.ts';
 
 export interface OpenPanesOptions {
   readonly kafka: KafkaSettings;
@@ -37,6 +31,8 @@ export interface OpenPanesOptions {
   readonly tickMs: number;
   readonly stopMs: number;
   readonly maxPollIntervalMs: number;
+  /** How far a broker's clock may step back; not said: 5 min. */
+  readonly clockStepMs?: number;
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly observe: (event: RuntimeEvent) => void;
@@ -101,7 +97,7 @@ export async function openPanes(options: OpenPanesOptions): Promise<Panes> {
       },
     });
     const sink = new PanesSink(rules.current, {
-      starts: new LaneStarts({ reader, admin, nowMs: systemClock.nowMs }, rules.current),
+      starts: new LaneStarts({ reader, admin, nowMs: systemClock.nowMs }, rules.current, options.clockStepMs),
       partials,
       admin,
       firstTime: async ({ topic, partition }, first) =>
@@ -121,6 +117,16 @@ export async function openPanes(options: OpenPanesOptions): Promise<Panes> {
         topics: options.topics,
         sink,
         start: 'latest',
+        rewinds: true,
+        gaps: {
+          kind: 'fresh-first',
+          async freshFrom(partition) {
+            const { reachMs, latenessMs, paneMs } = rules.current;
+            const timeMs = systemClock.nowMs() - reachMs - latenessMs - paneMs;
+            const [found] = await admin.offsetsAtTimes([{ ...partition, timeMs }]);
+            return found?.offset;
+          },
+        },
         batch: { maxRecords: 1000, maxBytes: MIB, maxAgeMs: BATCH_AGE_MS },
         // A batch is answered a tick later: until then the lane goes on.
         inFlightPerLane: 64,

@@ -1,24 +1,8 @@
-import type { Severity } from '../rules/rule.ts';
+import type { SelfCondition } from '../decide/self-conditions.ts';
 import type { CanaryState } from './canary-track.ts';
 
 /** Alerts about tailrace itself; no rule of a file can be called so. */
 export type WatchRule = 'tailrace.behind' | 'tailrace.blind' | 'tailrace.gateway';
-
-/** Whether something is wrong with tailrace itself: the same rule and group in every look, also while all is well. */
-export interface WatchCondition {
-  readonly rule: WatchRule;
-  readonly group: Readonly<Record<string, string>>;
-  readonly holds: boolean;
-  readonly severity: Severity;
-  /** One sentence. */
-  readonly summary: string;
-  readonly response: { readonly do: string; readonly doNot: string };
-  /** What is measured, in seconds, and from where on it is too much. */
-  readonly valueSeconds: number;
-  readonly limitSeconds: number;
-  /** A sentence for each thing that is not seen. */
-  readonly missing: readonly string[];
-}
 
 /** What the deciding stage knows of one partition of the stream. */
 export interface SourceView {
@@ -46,6 +30,16 @@ export interface Look {
   readonly canaries?: { readonly states: readonly CanaryState[]; readonly failing: { readonly forMs: number; readonly reason: string } };
 }
 
+interface Finding {
+  /** One sentence. */
+  readonly summary: string;
+  readonly text: string;
+  readonly valueMs: number;
+  readonly limitMs: number;
+  /** A sentence for each thing that is not seen. */
+  readonly missing: readonly string[];
+}
+
 /** Without a sign of life for so long a partition has no reader: a member that dies is replaced within its session and one rewind. */
 const UNHEARD_MS = 30_000;
 /** A canary that was accepted comes back within two seconds. */
@@ -56,11 +50,29 @@ const BLIND_TOLD_MS = 600_000;
 /** Once it fires, it goes on until the value is below this share of the limit: else what hovers at the limit would be told again and again. */
 const END_SHARE = 0.5;
 const NAMED = 6;
+/** The alert that others can not be trusted must not be forgotten. */
+const RENOTIFY_MS = 3_600_000;
+
+const RESPONSES: Readonly<Record<WatchRule, SelfCondition['text']['response']>> = {
+  'tailrace.behind': {
+    do: 'Look at the alert-processor: its CPU, its /readyz, and tailrace group lag --group alert-processor. Add a member when it can not keep up; look at the brokers when it waits for them.',
+    doNot:
+      'Do not take silence for health, and do not reset the group’s offsets: what is skipped is not counted, and alerts then say so for as long as their windows reach.',
+  },
+  'tailrace.blind': {
+    do: 'See which partitions are missing. Without a reader: start the alert-processor again, or look why its members do not get their partitions (/readyz, tailrace group lag --group alert-processor). For time that nobody read, look at these minutes in OpenSearch, or run tailrace rules backtest over them.',
+    doNot: 'Do not conclude from the absence of alerts that nothing happened in the time that is named.',
+  },
+  'tailrace.gateway': {
+    do: 'Look whether the gateway at ALERT_CANARY_URL runs, what its /readyz says, and whether Kafka takes writes (in-sync replicas, disks). Services that post to it are turned away, too.',
+    doNot: 'Do not restart services that post: they hold what was not taken, and must post it again.',
+  },
+};
 
 const seconds = (ms: number): number => Math.round(ms / 1000);
 
 /**
- * Looks whether alerts can be trusted. What it finds is told as an alert of its own, and ends like one. It finds nothing out when the whole process
+ * Looks whether alerts can be trusted. Every look says of each rule whether it holds, also while all is well: that ends an alert. What it finds is told as an alert of its own, and ends like one. It finds nothing out when the whole process
  * is gone: that is what the heartbeat is for.
  */
 export class DeadMan {
@@ -71,7 +83,7 @@ export class DeadMan {
     this.#options = options;
   }
 
-  look({ sources, canaries }: Look, nowMs: number): readonly WatchCondition[] {
+  look({ sources, canaries }: Look, nowMs: number): readonly SelfCondition[] {
     return [
       this.#behind(sources, nowMs),
       this.#blind(sources, canaries?.states ?? [], nowMs),
@@ -80,7 +92,7 @@ export class DeadMan {
   }
 
   /** Partitions whose reader is at work, and too far behind. */
-  #behind(sources: readonly SourceView[], nowMs: number): WatchCondition {
+  #behind(sources: readonly SourceView[], nowMs: number): SelfCondition {
     const { stream, latenessMs, allowedDelayMs } = this.#options;
     const delays = sources
       .filter((source) => this.#unheardMs(source, nowMs) <= UNHEARD_MS)
@@ -88,27 +100,19 @@ export class DeadMan {
     const worstMs = Math.max(0, ...delays.map(({ ms }) => ms));
     const holds = this.#holds('tailrace.behind', worstMs, allowedDelayMs);
     const late = delays.filter(({ ms }) => ms > allowedDelayMs * (holds ? END_SHARE : 1));
-    return {
-      rule: 'tailrace.behind',
-      group: { stream },
-      holds,
-      severity: 'critical',
+    return this.#condition('tailrace.behind', holds, {
       summary: holds
         ? `Alerts are late: ${late.length} of ${sources.length} partitions of ${stream} are counted ${seconds(worstMs)} s behind`
         : `Alerts on ${stream} are in time`,
-      response: {
-        do: 'Look at the alert-processor: its CPU, its /readyz, and tailrace group lag --group alert-processor. Add a member when it can not keep up; look at the brokers when it waits for them.',
-        doNot:
-          'Do not take silence for health, and do not reset the group’s offsets: what is skipped is not counted, and alerts then say so for as long as their windows reach.',
-      },
-      valueSeconds: seconds(worstMs),
-      limitSeconds: seconds(allowedDelayMs),
+      text: `counted ${seconds(worstMs)} s behind`,
+      valueMs: worstMs,
+      limitMs: allowedDelayMs,
       missing: listed(late, ({ partition, ms }) => `partition ${partition} is counted up to ${seconds(ms)} s ago`),
-    };
+    });
   }
 
   /** Partitions without a reader, time that nobody read, and canaries that were accepted and do not come back. */
-  #blind(sources: readonly SourceView[], canaries: readonly CanaryState[], nowMs: number): WatchCondition {
+  #blind(sources: readonly SourceView[], canaries: readonly CanaryState[], nowMs: number): SelfCondition {
     const { stream } = this.#options;
     const unheard = sources
       .map((source) => ({ partition: source.partition, ms: this.#unheardMs(source, nowMs) }))
@@ -121,20 +125,13 @@ export class DeadMan {
     const blindMs = Math.max(0, ...unread.map(({ fromMs, toMs }) => toMs - fromMs));
     const partitions = new Set([...unheard, ...unseen, ...unread].map(({ partition }) => partition));
     const holds = partitions.size > 0;
-    return {
-      rule: 'tailrace.blind',
-      group: { stream },
-      holds,
-      severity: 'critical',
+    return this.#condition('tailrace.blind', holds, {
       summary: holds
         ? `Alerts do not see everything: ${partitions.size} of ${sources.length} partitions of ${stream} are not read, or were not`
         : `Every partition of ${stream} is read`,
-      response: {
-        do: 'See which partitions are missing below. Without a reader: start the alert-processor again, or look why its members do not get their partitions (/readyz, tailrace group lag --group alert-processor). For time that was not read, look at these minutes in OpenSearch yourself, or run tailrace rules backtest over them.',
-        doNot: 'Do not conclude from the absence of alerts that nothing happened in the time that is named.',
-      },
-      valueSeconds: seconds(Math.max(worstMs, blindMs)),
-      limitSeconds: seconds(UNHEARD_MS),
+      text: `${partitions.size} of ${sources.length} partitions not read, or not for a time`,
+      valueMs: Math.max(worstMs, blindMs),
+      limitMs: UNHEARD_MS,
       missing: [
         ...listed(unheard, ({ partition, ms }) => `nobody reads partition ${partition}, for ${seconds(ms)} s`),
         ...listed(
@@ -148,26 +145,30 @@ export class DeadMan {
             `nobody read partition ${partition} from ${new Date(fromMs).toISOString()} to ${new Date(toMs).toISOString()}`,
         ),
       ],
-    };
+    });
   }
 
   /** The gateway does not take the canaries: it will not take the events of others either. */
-  #gateway({ forMs, reason }: { readonly forMs: number; readonly reason: string }): WatchCondition {
-    const { stream } = this.#options;
+  #gateway({ forMs, reason }: { readonly forMs: number; readonly reason: string }): SelfCondition {
     const holds = this.#holds('tailrace.gateway', forMs, REFUSED_MS);
-    return {
-      rule: 'tailrace.gateway',
-      group: { stream },
-      holds,
-      severity: 'critical',
+    return this.#condition('tailrace.gateway', holds, {
       summary: holds ? `The gateway has not taken all canaries for ${seconds(forMs)} s: ${reason}` : 'The gateway takes events',
-      response: {
-        do: 'Look whether the gateway at ALERT_CANARY_URL runs, what its /readyz says, and whether Kafka takes writes (in-sync replicas, disks). Services that post to it are turned away, too.',
-        doNot: 'Do not restart services that post: they must post again what was not taken, and hold it meanwhile.',
-      },
-      valueSeconds: seconds(forMs),
-      limitSeconds: seconds(REFUSED_MS),
+      text: `canaries not taken for ${seconds(forMs)} s`,
+      valueMs: forMs,
+      limitMs: REFUSED_MS,
       missing: holds ? [`the gateway: ${reason}`] : [],
+    });
+  }
+
+  #condition(rule: WatchRule, holds: boolean, { summary, text, valueMs, limitMs, missing }: Finding): SelfCondition {
+    return {
+      rule,
+      group: JSON.stringify([this.#options.stream]),
+      groupBy: ['stream'],
+      holds,
+      text: { severity: 'critical', summary, labels: {}, response: RESPONSES[rule] },
+      evidence: { text: `${text}, ${seconds(limitMs)} s are allowed`, value: seconds(valueMs), threshold: seconds(limitMs), missing },
+      renotifyMs: RENOTIFY_MS,
     };
   }
 

@@ -29,6 +29,14 @@ export const WATCH_METRICS = {
     says: 'How long ago the latest canary of a partition that came back had been posted. No sample where this process posts none.',
     respond: 'More than three times `ALERT_CANARY_MS`: this partition is not read; the alert `tailrace.blind` names it after 30 s.',
   },
+  countedBehind: {
+    name: 'tailrace_alert_counted_behind_seconds',
+    type: 'gauge',
+    unit: 'seconds',
+    labels: { partition: 'those of the stream' },
+    says: 'How long ago everything of a partition was counted, and decided upon. No sample where this process decides nothing.',
+    respond: 'Above 30 s alerts are late, and the alert `tailrace.behind` says so: see what it tells you to do.',
+  },
   heartbeats: {
     name: 'tailrace_alert_heartbeats_total',
     type: 'counter',

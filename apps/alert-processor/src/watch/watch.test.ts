@@ -3,9 +3,10 @@ import type { AddressInfo } from 'node:net';
 import { ManualClock, metricFaults } from '@tailrace/kafka-kit/testing';
 import { createLogger, createMetrics } from '@tailrace/service';
 import { expect, test } from 'vitest';
+import type { SelfCondition } from '../decide/self-conditions.ts';
 import type { Message } from '../messages/message.ts';
 import { CANARY_RULE, canaryGroup } from './canary-rule.ts';
-import type { SourceView, WatchCondition } from './dead-man.ts';
+import type { SourceView } from './dead-man.ts';
 import { Watch } from './watch.ts';
 import { WATCH_METRICS } from './watch-metrics.ts';
 
@@ -29,7 +30,7 @@ test('canaries go round through a gateway, conditions are told in every second, 
   const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   const clock = new ManualClock();
   const metrics = createMetrics();
-  const conditions: WatchCondition[] = [];
+  const conditions: SelfCondition[] = [];
   const world = { sources: [] as readonly SourceView[] | undefined, sick: undefined as string | undefined };
   const watch = new Watch(
     {
@@ -82,10 +83,12 @@ test('canaries go round through a gateway, conditions are told in every second, 
   expect(conditions).toHaveLength(3);
   status = 200;
   world.sick = undefined;
-  world.sources = [];
+  world.sources = [{ partition: 0, watermarkMs: clock.nowMs() - 61_500, heardMs: clock.nowMs(), blind: [] }];
   watch.accepted(canaryCell(clock.nowMs()));
+  await clock.advance(1000);
   watch.ticked();
-  await clock.advance(5000);
+  expect(await counted('tailrace_alert_counted_behind_seconds{partition="0"} 2.5')).toBe(true);
+  await clock.advance(4000);
   await until('tailrace_alert_heartbeats_total{outcome="sent"} 1');
   expect(await metricFaults(metrics, WATCH_METRICS)).toEqual([]);
   expect(new Set(posts)).toEqual(new Set(['/v1/events', '/beat']));

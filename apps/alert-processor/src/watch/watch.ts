@@ -1,11 +1,12 @@
 import { type Clock, type Registered, registerMetrics, type SetGauge } from '@tailrace/kafka-kit';
 import type { Logger, Metrics } from '@tailrace/service';
+import type { SelfCondition } from '../decide/self-conditions.ts';
 import type { Message } from '../messages/message.ts';
 import type { ChannelView } from '../notify/channel-queue.ts';
 import { CanaryPoster } from './canary.ts';
 import { CANARY_RULE } from './canary-rule.ts';
 import { CanaryTrack } from './canary-track.ts';
-import { DeadMan, type SourceView, type WatchCondition } from './dead-man.ts';
+import { DeadMan, type SourceView } from './dead-man.ts';
 import { Heartbeat, type Vital } from './heartbeat.ts';
 import { canariesComeRound, decidesStill, queuesMove } from './vitals.ts';
 import { WATCH_METRICS } from './watch-metrics.ts';
@@ -19,7 +20,7 @@ export interface DecidingStage {
   /** What is known of each partition of the stream; undefined while this process decides nothing. */
   sources(): readonly SourceView[] | undefined;
   /** Tells whether a condition holds, to the decider of its group; ignored where another process decides about it. */
-  condition(condition: WatchCondition, nowMs: number): void;
+  condition(condition: SelfCondition, nowMs: number): void;
 }
 
 export interface WatchOptions {
@@ -55,13 +56,18 @@ export class Watch {
   /** The latest canary of each partition that was taken in since the last tick. */
   #takenIn = new Map<number, number>();
   #tickedMs: number | undefined;
+  /** As they were at the last look. */
+  #sources: readonly SourceView[] = [];
   #lookedMs = 0;
 
   constructor(options: WatchOptions, ports: WatchPorts) {
     const { clock, log, deciding, channels } = ports;
     this.#options = options;
     this.#ports = ports;
-    this.#figures = registerMetrics(ports.metrics, WATCH_METRICS, { canaryAge: (set) => this.#setAges(set) });
+    this.#figures = registerMetrics(ports.metrics, WATCH_METRICS, {
+      canaryAge: (set) => this.#setAges(set),
+      countedBehind: (set) => this.#setBehind(set),
+    });
     const tell = (fault: string | undefined, well: string) => (fault === undefined ? log.info(well) : log.error(fault));
     this.#poster =
       options.canary === undefined
@@ -118,6 +124,7 @@ export class Watch {
   #look(nowMs: number): void {
     const { deciding } = this.#ports;
     const sources = deciding.sources();
+    this.#sources = sources ?? [];
     if (sources === undefined) {
       // Another member decides; what was not heard of meanwhile is no fault when this one begins again.
       this.#deadMan = undefined;
@@ -128,6 +135,12 @@ export class Watch {
     const canaries =
       this.#poster === undefined ? {} : { canaries: { states: this.#track.states(nowMs), failing: this.#track.failing(nowMs) } };
     for (const condition of this.#deadMan.look({ sources, ...canaries }, nowMs)) deciding.condition(condition, nowMs);
+  }
+
+  #setBehind(set: SetGauge<'partition'>): void {
+    const nowMs = this.#ports.clock.nowMs();
+    for (const { partition, watermarkMs } of this.#sources)
+      if (watermarkMs !== undefined) set({ partition }, Math.max(0, nowMs - this.#options.latenessMs - watermarkMs) / 1000);
   }
 
   #setAges(set: SetGauge<'partition'>): void {
