@@ -73,8 +73,11 @@ function readAnswer(request: ClientRequest, response: IncomingMessage): Promise<
   });
 }
 
-/** Faults of the moment that have a status of their own; and every 5xx. */
-const RETRIED = new Set([408, 425, 429]);
+/**
+ * Besides every 5xx: faults of the moment that have a status of their own, and a credential that is not accepted, which says nothing of the notification: it
+ * is mended, and what waited goes.
+ */
+const RETRIED = new Set([401, 403, 407, 408, 425, 429]);
 const REASON_CHARACTERS = 200;
 
 /** What an HTTP answer says of the notification. */

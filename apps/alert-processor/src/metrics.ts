@@ -1,0 +1,26 @@
+import { type Registered, registerMetrics } from '@tailrace/kafka-kit';
+import type { Metrics } from '@tailrace/service';
+import { ALERT_METRICS } from './metric-table.ts';
+import type { WarmUp } from './panes/warm-up.ts';
+
+/** What the gauges read: parts fill it in once they run. */
+export interface AlertReadings {
+  warmUp: () => WarmUp;
+}
+
+export interface AlertMetrics {
+  readonly counted: Registered<typeof ALERT_METRICS>;
+  readonly readings: AlertReadings;
+}
+
+export function alertMetrics(metrics: Metrics): AlertMetrics {
+  const readings: AlertReadings = { warmUp: () => ({ kind: 'waiting' }) };
+  const counted = registerMetrics(metrics, ALERT_METRICS, {
+    warmingUp: (set) => set({}, readings.warmUp().kind === 'warming' ? 1 : 0),
+    warmUp(set) {
+      const state = readings.warmUp();
+      if (state.kind === 'warm') set({}, state.tookMs / 1000);
+    },
+  });
+  return { counted, readings };
+}
