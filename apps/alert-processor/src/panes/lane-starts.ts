@@ -1,4 +1,5 @@
 import { type ClusterAdmin, type Lane, partitionKey, type TimeReader } from '@tailrace/kafka-kit';
+import type { RuleSet } from '../rules/rule.ts';
 
 /** Where a lane begins to read, and from when on its panes hold all of their records. */
 export interface LaneStart {
@@ -36,9 +37,9 @@ export class LaneStarts {
   #asked: Asked[] = [];
   #running: Promise<void> | undefined;
 
-  constructor(ports: LaneStartPorts, { paneMs, latenessMs }: { readonly paneMs: number; readonly latenessMs: number }) {
+  constructor(ports: LaneStartPorts, { paneMs, latenessMs }: Pick<RuleSet, 'paneMs' | 'latenessMs'>, clockStepMs = CLOCK_STEP_MS) {
     this.#ports = ports;
-    this.#rewindMs = paneMs + latenessMs + CLOCK_STEP_MS;
+    this.#rewindMs = paneMs + latenessMs + clockStepMs;
   }
 
   /** Of a lane whose commit lies within its log. Rejects when the cluster does not answer. */

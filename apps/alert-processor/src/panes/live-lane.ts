@@ -19,6 +19,7 @@ export interface LaneNews {
 interface Waiting {
   readonly end: number;
   readonly done: () => void;
+  readonly giveUp: (fault: Error) => void;
 }
 
 /** The panes of one partition for as long as this process counts it, and the batches that wait until what they changed is published. */
@@ -27,6 +28,7 @@ export class LiveLane {
   readonly #panes: LanePanes;
   readonly #leftOut = new LeftOutCounts();
   #waiting: Waiting[] = [];
+  #signal: AbortSignal | undefined;
   /** The offset behind everything that was counted; undefined before the lane has begun. */
   #next: number | undefined;
   /** Where the log ended when the lane was opened: as long as it is not reached, what was missed is being counted. */
@@ -79,20 +81,16 @@ export class LiveLane {
   /** Resolves once everything below `end` is published; rejects when the lane is given up before. */
   published(end: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      const abort = (): void => {
-        this.#waiting = this.#waiting.filter((each) => each !== waiting);
-        reject(new Error('the partition was given up before what it counted was published'));
-      };
-      // The signal is the lane's, and outlives every batch.
-      const done = (): void => {
-        signal.removeEventListener('abort', abort);
-        resolve();
-      };
-      const waiting = { end, done };
-      this.#waiting.push(waiting);
-      if (signal.aborted) abort();
-      else signal.addEventListener('abort', abort, { once: true });
+      this.#waiting.push({ end, done: resolve, giveUp: reject });
+      if (signal.aborted) this.#giveUp();
+      // One listener: the signal is the lane's, and outlives every batch.
+      else if (signal !== this.#signal) signal.addEventListener('abort', () => this.#giveUp(), { once: true });
+      this.#signal = signal;
     });
+  }
+
+  #giveUp(): void {
+    for (const { giveUp } of this.#waiting.splice(0)) giveUp(new Error('the partition was given up before what it counted was published'));
   }
 
   /** `logEnd`: what a look-up of the log's end gave that was begun at `begunMs`. */

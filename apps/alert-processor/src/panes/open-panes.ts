@@ -37,6 +37,8 @@ export interface OpenPanesOptions {
   readonly tickMs: number;
   readonly stopMs: number;
   readonly maxPollIntervalMs: number;
+  /** How far a broker's clock may step back; not said: 5 min. */
+  readonly clockStepMs?: number;
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly observe: (event: RuntimeEvent) => void;
@@ -101,7 +103,7 @@ export async function openPanes(options: OpenPanesOptions): Promise<Panes> {
       },
     });
     const sink = new PanesSink(rules.current, {
-      starts: new LaneStarts({ reader, admin, nowMs: systemClock.nowMs }, rules.current),
+      starts: new LaneStarts({ reader, admin, nowMs: systemClock.nowMs }, rules.current, options.clockStepMs),
       partials,
       admin,
       firstTime: async ({ topic, partition }, first) =>
@@ -121,6 +123,16 @@ export async function openPanes(options: OpenPanesOptions): Promise<Panes> {
         topics: options.topics,
         sink,
         start: 'latest',
+        rewinds: true,
+        gaps: {
+          kind: 'fresh-first',
+          async freshFrom(partition) {
+            const { reachMs, latenessMs, paneMs } = rules.current;
+            const timeMs = systemClock.nowMs() - reachMs - latenessMs - paneMs;
+            const [found] = await admin.offsetsAtTimes([{ ...partition, timeMs }]);
+            return found?.offset;
+          },
+        },
         batch: { maxRecords: 1000, maxBytes: MIB, maxAgeMs: BATCH_AGE_MS },
         // A batch is answered a tick later: until then the lane goes on.
         inFlightPerLane: 64,

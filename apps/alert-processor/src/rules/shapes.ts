@@ -1,5 +1,5 @@
 /** The forms that values of a rules file may have. From one table of them come the reader, the JSON Schema for editors, and the page in docs/reference. */
-import { isMap, isScalar, isSeq, type Node } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
 import { didYouMean } from './did-you-mean.ts';
 import type { Reading } from './reading.ts';
 
@@ -29,13 +29,16 @@ export type ValuesOf<K extends KeyTable> = {
 };
 
 function unfit(node: Node, reading: Reading, words: string): undefined {
+  if (isScalar(node) && node.value === null) {
+    reading.problem(node, `This must be ${words}, and nothing is there.`);
+    return undefined;
+  }
   const found = isMap(node) ? 'a map' : isSeq(node) ? 'a list' : isScalar(node) ? shown(node.value) : 'this';
   reading.problem(node, `This must be ${words}, and ${found} is not.`);
   return undefined;
 }
 
 function shown(value: unknown): string {
-  if (value === null || value === undefined) return 'nothing';
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
@@ -263,6 +266,7 @@ export function variant<P, const K extends KeyTable>(plain: Shape<P>, keys: K, w
 function readValue<T>(value: unknown, holder: Node, shape: Shape<T>, reading: Reading): T | undefined {
   const node = reading.resolve(value);
   if (node !== undefined) return shape.read(node, reading);
-  reading.problem(holder, `This must be ${shape.words}, and nothing is there.`);
+  if (isAlias(value)) reading.problem(value, `Nothing before this has the anchor &${value.source}.`);
+  else reading.problem(holder, `This must be ${shape.words}, and nothing is there.`);
   return undefined;
 }

@@ -16,7 +16,7 @@ import { decodeMessage } from '../messages/codec.ts';
 import type { Cell, LaneMark } from '../messages/message.ts';
 import { type OpenPanesOptions, openPanes, type Panes, type RuleSource } from '../panes/open-panes.ts';
 import type { RuleSet } from '../rules/rule.ts';
-import { PANE_MS, plainRule, ruleSet } from './plain-rules.ts';
+import { LATENESS_MS, PANE_MS, plainRule, ruleSet } from './plain-rules.ts';
 
 const LOG_TIME = { 'message.timestamp.type': 'LogAppendTime' };
 
@@ -150,17 +150,36 @@ export class PanesRig {
     return { cells, marks };
   }
 
-  /** Counts by hand what `plainRule` counts: events by service, partition and pane. */
-  async recount(version = 'v1'): Promise<ReadonlyMap<string, number>> {
+  /** Counts by hand what `plainRule` counts, by the words of the design: events by service, partition and pane, without those that came too late. */
+  async recount({ paneMs, latenessMs, version = 'v1' }: Recount = { paneMs: PANE_MS, latenessMs: LATENESS_MS }): Promise<RecountResult> {
     const counts = new Map<string, number>();
+    const greatest = new Map<number, number>();
+    let late = 0;
     for (const { partition, value, timestampMs } of await this.#read(this.events)) {
       const event = JSON.parse(value?.toString() ?? 'null') as { timestamp: string; service: string };
-      const paneMs = Math.floor(Math.min(Date.parse(event.timestamp), timestampMs) / PANE_MS) * PANE_MS;
-      const key = cellKey(version, partition, JSON.stringify([event.service]), paneMs);
+      const startMs = Math.floor(Math.min(Date.parse(event.timestamp), timestampMs) / paneMs) * paneMs;
+      const b = Math.max(greatest.get(partition) ?? 0, timestampMs);
+      greatest.set(partition, b);
+      if (startMs + paneMs <= b - latenessMs) {
+        late += 1;
+        continue;
+      }
+      const key = cellKey(version, partition, JSON.stringify([event.service]), startMs);
       counts.set(key, (counts.get(key) ?? 0) + 1);
     }
-    return counts;
+    return { counts, late };
   }
+}
+
+export interface Recount {
+  readonly paneMs: number;
+  readonly latenessMs: number;
+  readonly version?: string;
+}
+
+export interface RecountResult {
+  readonly counts: ReadonlyMap<string, number>;
+  readonly late: number;
 }
 
 export interface Published {
