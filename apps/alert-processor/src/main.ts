@@ -6,6 +6,7 @@ import { alertMetrics } from './metrics.ts';
 import { reachFaults } from './panes/check-reach.ts';
 import { startPanes } from './panes/start-panes.ts';
 import { RuleBook } from './rules/rule-book.ts';
+import { WatchedRules } from './watch/watched-rules.ts';
 
 /** The stream that rules are about. */
 const STREAM = 'service-events';
@@ -24,7 +25,7 @@ await runService({
     const check = () => checkTopics(kafka, used, config.service.contract, (sentence) => log.warn(sentence));
     await untilReached(service, server, check, (fault) => fault instanceof ContractError);
     const kept = await untilReached(service, server, () => readRetentions(kafka, [ALERT_PARTIALS_TOPIC]));
-    const rules = await start(
+    const book = await start(
       'rules',
       () =>
         RuleBook.open({
@@ -35,9 +36,10 @@ await runService({
           log,
           check: (read) => reachFaults(ALERT_PARTIALS_TOPIC, kept.get(ALERT_PARTIALS_TOPIC), read),
         }),
-      (book) => book.close(),
+      (opened) => opened.close(),
     );
-    health.set('rules', () => rules.health());
+    health.set('rules', () => book.health());
+    const rules = new WatchedRules(book);
     const metrics = alertMetrics(service.metrics);
     const figures = runtimeMetrics(service.metrics);
     if (config.stages.includes('panes'))
