@@ -4,9 +4,9 @@ import { runService } from '@tailrace/service';
 import { readAlertConfig } from './config.ts';
 import { alertMetrics } from './metrics.ts';
 import { reachFaults } from './panes/check-reach.ts';
+import { countedRules } from './panes/rule-source.ts';
 import { startPanes } from './panes/start-panes.ts';
 import { RuleBook } from './rules/rule-book.ts';
-import { WatchedRules } from './watch/watched-rules.ts';
 
 /** The stream that rules are about. */
 const STREAM = 'service-events';
@@ -39,7 +39,7 @@ await runService({
       (opened) => opened.close(),
     );
     health.set('rules', () => book.health());
-    const rules = new WatchedRules(book);
+    const rules = countedRules(book);
     const metrics = alertMetrics(service.metrics);
     const figures = runtimeMetrics(service.metrics);
     if (config.stages.includes('panes'))

@@ -149,6 +149,13 @@ export class Member {
     return { panes: of('tailrace_alert_watermark_seconds'), decided: of('tailrace_alert_decided_watermark_seconds') };
   }
 
+  /** A figure of its metrics by its name with all labels, as the page has it; undefined where it does not tell it. */
+  async figure(name: string): Promise<number | undefined> {
+    const line = (await this.metrics()).split('\n').find((each) => each.startsWith(`${name} `));
+    const value = line?.slice(name.length + 1);
+    return value === undefined ? undefined : Number(value);
+  }
+
   /** Its page of metrics; empty where it does not answer: whoever waits looks again, and says so if it never does. */
   async metrics(): Promise<string> {
     if (this.#health === undefined || this.#held !== undefined || !this.running) return '';

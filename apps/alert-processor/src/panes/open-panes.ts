@@ -15,17 +15,11 @@ import {
   systemClock,
 } from '@tailrace/kafka-kit';
 import { kafkaLog, type Logger } from '@tailrace/service';
-import type { RuleSet } from '../rules/rule.ts';
 import { LaneStarts } from './lane-starts.ts';
 import type { LeftOut } from './left-out.ts';
 import { PanesSink } from './panes-sink.ts';
 import { PartialsTopic } from './partials-topic.ts';
-
-/** The rules that hold now, and news of others. */
-export interface RuleSource {
-  readonly current: RuleSet;
-  onChange(listener: (rules: RuleSet) => void): void;
-}
+import type { RuleSource } from './rule-source.ts';
 
 export interface OpenPanesOptions {
   readonly kafka: KafkaSettings;

@@ -2,7 +2,8 @@ import { type KafkaSettings, Pace, placed, type RuntimeMetrics, runtimeHealth, r
 import type { Service } from '@tailrace/service';
 import type { AlertConfig } from '../config.ts';
 import type { AlertMetrics } from '../metrics.ts';
-import { openPanes, type Panes, type RuleSource } from './open-panes.ts';
+import { openPanes, type Panes } from './open-panes.ts';
+import type { RuleSource } from './rule-source.ts';
 import { warmUpHealth } from './warm-up.ts';
 
 export interface StartPanesOptions {

@@ -14,7 +14,8 @@ import { createLogger } from '@tailrace/service';
 import { endpointsFromEnvironment } from '@tailrace/stack';
 import { decodeMessage } from '../messages/codec.ts';
 import type { Cell, LaneMark } from '../messages/message.ts';
-import { type OpenPanesOptions, openPanes, type Panes, type RuleSource } from '../panes/open-panes.ts';
+import { type OpenPanesOptions, openPanes, type Panes } from '../panes/open-panes.ts';
+import type { RuleSource } from '../panes/rule-source.ts';
 import type { RuleSet } from '../rules/rule.ts';
 import { LATENESS_MS, PANE_MS, plainRule, ruleSet } from './plain-rules.ts';
 

@@ -3,11 +3,9 @@ import { expect, test } from 'vitest';
 import { partitionOf } from '../messages/codec.ts';
 import type { Cell } from '../messages/message.ts';
 import { LanePanes } from '../panes/lane-panes.ts';
-import type { RuleSet } from '../rules/rule.ts';
 import { plainRule, ruleSet } from '../testing/plain-rules.ts';
 import { CanaryCustomers } from './canary-customers.ts';
 import { CANARY_RULE, canaryGroup, withCanaryRule } from './canary-rule.ts';
-import { WatchedRules } from './watched-rules.ts';
 
 const SOURCE = { topic: 'service-events', incarnation: 'AbCd-_12', partition: 3 };
 const NOW = Date.UTC(2026, 0, 1, 12);
@@ -47,19 +45,4 @@ test('each partition has a customer whose canaries are decided by who posts them
   expect(names().every((name) => partitionOf(CANARY_RULE, canaryGroup(name), 12) === 2)).toBe(true);
   owned = [];
   expect(customers.of(0, decidesHere)).toBeUndefined();
-});
-
-test('the stages are told the same rules until they change, and then others, with the canaries’ rule in each', () => {
-  const listeners: ((rules: RuleSet) => void)[] = [];
-  const source = { current: ruleSet([plainRule()]), onChange: (listener: (rules: RuleSet) => void) => void listeners.push(listener) };
-  const watched = new WatchedRules(source);
-  const before = watched.current;
-  expect(watched.current).toBe(before);
-  expect(before.rules.map(({ name }) => name)).toEqual(['events-by-service', CANARY_RULE]);
-  const told: unknown[] = [];
-  watched.onChange((rules) => told.push(rules));
-  source.current = ruleSet([]);
-  for (const listener of listeners) listener(source.current);
-  expect(told).toEqual([watched.current]);
-  expect(watched.current.rules.map(({ name }) => name)).toEqual([CANARY_RULE]);
 });
