@@ -1,4 +1,4 @@
-import { type Registered, registerMetrics } from '@tailrace/kafka-kit';
+import { type Registered, registerMetrics, type TopicPartition } from '@tailrace/kafka-kit';
 import type { Metrics } from '@tailrace/service';
 import { ALERT_METRICS } from './metric-table.ts';
 import type { WarmUp } from './panes/warm-up.ts';
@@ -7,6 +7,7 @@ import type { WarmUp } from './panes/warm-up.ts';
 export interface AlertReadings {
   warmUp: () => WarmUp;
   rules: () => { readonly count: number; readonly refused: boolean };
+  watermarks: () => readonly (TopicPartition & { readonly watermarkMs: number })[];
 }
 
 export interface AlertMetrics {
@@ -15,8 +16,15 @@ export interface AlertMetrics {
 }
 
 export function alertMetrics(metrics: Metrics): AlertMetrics {
-  const readings: AlertReadings = { warmUp: () => ({ kind: 'waiting' }), rules: () => ({ count: 0, refused: false }) };
+  const readings: AlertReadings = {
+    warmUp: () => ({ kind: 'waiting' }),
+    rules: () => ({ count: 0, refused: false }),
+    watermarks: () => [],
+  };
   const counted = registerMetrics(metrics, ALERT_METRICS, {
+    watermark(set) {
+      for (const { topic, partition, watermarkMs } of readings.watermarks()) set({ topic, partition }, watermarkMs / 1000);
+    },
     warmingUp: (set) => set({}, readings.warmUp().kind === 'warming' ? 1 : 0),
     warmUp(set) {
       const state = readings.warmUp();
