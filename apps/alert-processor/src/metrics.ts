@@ -1,11 +1,14 @@
-import { type Registered, registerMetrics } from '@tailrace/kafka-kit';
+import { type Registered, registerMetrics, systemClock } from '@tailrace/kafka-kit';
 import type { Metrics } from '@tailrace/service';
 import { ALERT_METRICS } from './metric-table.ts';
+import type { ChannelView } from './notify/channel-queue.ts';
+import { deliveryReaders } from './notify/delivery-metrics.ts';
 import type { WarmUp } from './panes/warm-up.ts';
 
 /** What the gauges read: parts fill it in once they run. */
 export interface AlertReadings {
   warmUp: () => WarmUp;
+  channels: () => readonly ChannelView[];
 }
 
 export interface AlertMetrics {
@@ -14,9 +17,10 @@ export interface AlertMetrics {
 }
 
 export function alertMetrics(metrics: Metrics): AlertMetrics {
-  const readings: AlertReadings = { warmUp: () => ({ kind: 'waiting' }) };
+  const readings: AlertReadings = { warmUp: () => ({ kind: 'waiting' }), channels: () => [] };
   const counted = registerMetrics(metrics, ALERT_METRICS, {
     warmingUp: (set) => set({}, readings.warmUp().kind === 'warming' ? 1 : 0),
+    ...deliveryReaders(() => readings.channels(), systemClock),
     warmUp(set) {
       const state = readings.warmUp();
       if (state.kind === 'warm') set({}, state.tookMs / 1000);
