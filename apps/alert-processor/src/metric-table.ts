@@ -1,4 +1,5 @@
 import type { MetricTable } from '@tailrace/kafka-kit';
+import { DELIVERY_METRICS } from './notify/delivery-metric-table.ts';
 
 /** The alert processor's own figures, beside those of its consumers. */
 export const ALERT_METRICS = {
@@ -59,4 +60,5 @@ export const ALERT_METRICS = {
     says: 'How long after its first partition the process needed for all that came before. Absent until then.',
     respond: 'None by itself.',
   },
+  ...DELIVERY_METRICS,
 } as const satisfies MetricTable;
