@@ -18,17 +18,22 @@ import { StateFold } from './state-fold.ts';
 
 /** Under which Kafka knows these commands. No group is joined, and nothing is committed. */
 const CLIENT = 'tailrace-alerts';
-const GROUP = 'alert-processor';
 const ANSWER_MS = 10_000;
 const IN_FLIGHT_BYTES = 1024 * 1024;
 
-/** Names of topics, which tests have their own of. */
+/** What the deciding stage works on; tests have their own. */
 export interface AlertTopics {
+  /** The group that decides. */
+  readonly group: string;
   readonly partials: string;
   readonly state: string;
 }
 
-export const ALERT_TOPICS: AlertTopics = { partials: ALERT_PARTIALS_TOPIC, state: ALERT_STATE_TOPIC };
+export const ALERT_TOPICS: AlertTopics = {
+  group: decideGroupName('alert-processor'),
+  partials: ALERT_PARTIALS_TOPIC,
+  state: ALERT_STATE_TOPIC,
+};
 
 /** What the commands know of alerts, and how a silence gets to the processors. */
 export class AlertsKafka {
@@ -51,7 +56,7 @@ export class AlertsKafka {
 
   /** Of each partition of alert-state what it holds now. */
   async stateRanges(): Promise<readonly LogRange[]> {
-    const ranges = await this.#admin.groupLag(decideGroupName(GROUP), [this.#topics.state]);
+    const ranges = await this.#admin.groupLag(this.#topics.group, [this.#topics.state]);
     if (ranges.length === 0) throw missing(this.#topics.state);
     return ranges.map(({ topic, partition, logStart, logEnd }) => ({ topic, partition, from: logStart, to: logEnd }));
   }
@@ -66,7 +71,7 @@ export class AlertsKafka {
 
   /** How many processes decide about alerts now. */
   async deciders(): Promise<number> {
-    return await countGroupMembers(this.#settings, decideGroupName(GROUP), ANSWER_MS);
+    return await countGroupMembers(this.#settings, this.#topics.group, ANSWER_MS);
   }
 
   /** Tells a silence to every partition. Resolves when all have acknowledged it. */
