@@ -81,7 +81,7 @@ export const readAlertConfig = (): AlertConfig => loadConfig(alertVariables, pro
 export const readRulesConfig = (environment: Environment): Pick<AlertConfig, 'paneMs' | 'latenessMs'> =>
   loadConfig({ paneMs: alertVariables.paneMs, latenessMs: alertVariables.latenessMs }, environment);
 
-/** Of this process: where the secrets are looked up, too, that `ALERT_NOTIFIERS` names. */
+/** Of this process: the command line reads it, and secrets that `ALERT_NOTIFIERS` names stand in it. */
 export const ownEnvironment: Environment = process.env;
 
 /** Set by who wants generated pages written instead of compared. */

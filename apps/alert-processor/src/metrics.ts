@@ -1,4 +1,4 @@
-import { type Registered, registerMetrics } from '@tailrace/kafka-kit';
+import { type Registered, registerMetrics, type TopicPartition } from '@tailrace/kafka-kit';
 import type { Metrics } from '@tailrace/service';
 import { ALERT_METRICS } from './metric-table.ts';
 import type { WarmUp } from './panes/warm-up.ts';
@@ -6,6 +6,7 @@ import type { WarmUp } from './panes/warm-up.ts';
 /** What the gauges read: parts fill it in once they run. */
 export interface AlertReadings {
   warmUp: () => WarmUp;
+  watermarks: () => readonly (TopicPartition & { readonly watermarkMs: number })[];
 }
 
 export interface AlertMetrics {
@@ -14,8 +15,11 @@ export interface AlertMetrics {
 }
 
 export function alertMetrics(metrics: Metrics): AlertMetrics {
-  const readings: AlertReadings = { warmUp: () => ({ kind: 'waiting' }) };
+  const readings: AlertReadings = { warmUp: () => ({ kind: 'waiting' }), watermarks: () => [] };
   const counted = registerMetrics(metrics, ALERT_METRICS, {
+    watermark(set) {
+      for (const { topic, partition, watermarkMs } of readings.watermarks()) set({ topic, partition }, watermarkMs / 1000);
+    },
     warmingUp: (set) => set({}, readings.warmUp().kind === 'warming' ? 1 : 0),
     warmUp(set) {
       const state = readings.warmUp();

@@ -35,9 +35,9 @@ export const appNouns = [
   {
     noun: 'alerts',
     app: 'alert-processor',
-    verbs: ['ls', 'show', 'silence'],
+    verbs: ['ls', 'show', 'silence', 'unsilence', 'silences'],
     lakeVerbs: [],
-    about: 'Look at alerts, and keep them quiet for a while: ls, show, silence.',
+    about: 'Look at alerts, and keep them quiet for a while: ls, show, silence, unsilence, silences.',
     checks: true,
   },
 ] as const satisfies readonly AppNoun[];
