@@ -1,4 +1,5 @@
 import type { MetricTable } from '@tailrace/kafka-kit';
+import { DELIVERY_METRICS } from './notify/delivery-metric-table.ts';
 
 /** The alert processor's own figures, beside those of its consumers. */
 export const ALERT_METRICS = {
@@ -59,6 +60,7 @@ export const ALERT_METRICS = {
     says: 'How long after its first partition the process needed for all that came before. Absent until then.',
     respond: 'None by itself.',
   },
+  ...DELIVERY_METRICS,
   rules: {
     name: 'tailrace_alert_rules',
     type: 'gauge',
