@@ -1,4 +1,13 @@
 export { CANARY_REASON, CANARY_SERVICE } from './canary.ts';
+export {
+  type Comparison,
+  comparisonHolds,
+  OPERATORS,
+  type Operator,
+  readComparison,
+  readFieldPath,
+  type WrittenValue,
+} from './comparison.ts';
 export { generatedDocs } from './docs.ts';
 export type { EventFieldName, ServiceEvent } from './event.ts';
 export {
@@ -10,6 +19,7 @@ export {
   SERVICE_EVENT_VERSION,
   serviceEventHeaders,
 } from './event-headers.ts';
+export { ATTRIBUTE_PREFIX, comparableFields, type FieldPath, fieldNamed, fieldValue } from './field-value.ts';
 export { type Field, MAX_EVENT_BYTES, serviceEventFields } from './fields.ts';
 export { type EventFilter, filterMatches, type ParsedFilter, parseFilter } from './filter.ts';
 export {

@@ -5,9 +5,12 @@ export type Partial =
   | readonly [kind: 'ratio', n: number, hits: number]
   /** Of the `n` events that have a number in the rule's field. Serves `sum` and `mean`. */
   | readonly [kind: 'sum', n: number, sum: number]
-  /** A quantile sketch in base64 of its protobuf. */
-  | readonly [kind: 'sketch', n: number, sketch: string]
-  /** The different values, exact up to a bound; `more` says that there were others. */
-  | readonly [kind: 'distinct', n: number, values: readonly string[], more: boolean];
+  /** Of the `n` numbers, those above 0 and those below 0, by their size; what is in neither is 0. */
+  | readonly [kind: 'sketch', n: number, positive: Bins, negative: Bins]
+  /** The different values of the `n` events that have one; null: more than `limit`. */
+  | readonly [kind: 'distinct', n: number, limit: number, values: readonly string[] | null];
 
 export type PartialKind = Partial[0];
+
+/** Bins of a quantile sketch, flat: index, count, index, count, … with rising indices. */
+export type Bins = readonly number[];

@@ -7,13 +7,16 @@ const whole = fc.maxSafeNat();
 const ms = fc.integer({ min: -62_135_596_800_000, max: 253_402_300_799_999 });
 const finite = fc.double({ noNaN: true, noDefaultInfinity: true }).map((n) => (n === 0 ? 0 : n));
 const text = fc.string({ unit: 'binary', maxLength: 8 });
+const bins = fc
+  .uniqueArray(fc.tuple(fc.integer({ min: -40_000, max: 40_000 }), whole), { selector: ([bin]) => bin })
+  .map((pairs) => pairs.sort(([a], [b]) => a - b).flat());
 
 const partial = fc.oneof(
   fc.tuple(fc.constant('count' as const), whole),
   fc.tuple(fc.constant('ratio' as const), whole, whole),
   fc.tuple(fc.constant('sum' as const), whole, finite),
-  fc.tuple(fc.constant('sketch' as const), whole, fc.base64String()),
-  fc.tuple(fc.constant('distinct' as const), whole, fc.array(text), fc.boolean()),
+  fc.tuple(fc.constant('sketch' as const), whole, bins, bins),
+  fc.tuple(fc.constant('distinct' as const), whole, whole, fc.option(fc.array(text))),
 );
 const ruleId = fc.record({ name: text, version: text });
 const source = fc.record({ topic: text, incarnation: text, partition: fc.nat(50) });
@@ -118,8 +121,12 @@ describe('the codec of alert-partials', () => {
     ['a partial of an unknown kind', withCell(7, ['median', 1])],
     ['a count that is not whole', withCell(7, ['count', 1.5])],
     ['a sum of null', withCell(7, ['sum', 1, null])],
-    ['a distinct value that is no text', withCell(7, ['distinct', 1, [1], false])],
-    ['a distinct partial without its end', withCell(7, ['distinct', 1, ['a']])],
+    ['a distinct value that is no text', withCell(7, ['distinct', 1, 5, [1]])],
+    ['a distinct partial without its end', withCell(7, ['distinct', 1, 5])],
+    ['bins that do not rise', withCell(7, ['sketch', 2, [7, 1, 7, 1], []])],
+    ['a bin without its count', withCell(7, ['sketch', 1, [7], []])],
+    ['a bin that is not whole', withCell(7, ['sketch', 1, [7.5, 1], []])],
+    ['bins that are none', withCell(7, ['sketch', 1, 'CgQ=', []])],
     ['marks without rules', { format: 1, kind: 'marks', sources: [], marks: [] }],
     ['a silence without end', { format: 1, kind: 'silence', silence: { id: 'a', fromMs: 1, comment: '' } }],
   ])('refuses %s by name', (_, value) => {

@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import { type FieldPath, fieldValue } from '@tailrace/events';
+import { groupText } from '../rules/group-of.ts';
+import type { Accumulator, EventObject, Measure } from '../rules/rule.ts';
+import type { Partial } from './partial.ts';
+
+/** So many values of so many bytes fit into one record of `alert-partials`. */
+export const MAX_DISTINCT_LIMIT = 10_000;
+
+/** Kept as it is; any other value is known by its hash. No hash looks like one of these. */
+const SHORT = /^[\x21-\x22\x24-\x7e][\x20-\x7e]{0,23}$/;
+
+class Distinct implements Accumulator {
+  readonly #path: FieldPath;
+  readonly #limit: number;
+  /** Undefined once there were more. */
+  #values: Set<string> | undefined = new Set();
+  #n = 0;
+
+  constructor(path: FieldPath, limit: number) {
+    this.#path = path;
+    this.#limit = limit;
+  }
+
+  fold(event: EventObject): void {
+    const text = groupText(fieldValue(event, this.#path));
+    if (text === null) return;
+    this.#n++;
+    if (this.#values === undefined) return;
+    this.#values.add(identityOf(text));
+    if (this.#values.size > this.#limit) this.#values = undefined;
+  }
+
+  partial(): Partial {
+    return ['distinct', this.#n, this.#limit, this.#values === undefined ? null : [...this.#values].sort()];
+  }
+}
+
+/** How many different values a field has, exactly; above the limit, the limit and 1. */
+export function distinctMeasure(path: FieldPath, limit: number, text: string): Measure {
+  const value = (merged: Partial): number | undefined => (merged[0] === 'distinct' ? (merged[3]?.length ?? merged[2] + 1) : undefined);
+  return { kind: 'distinct', partialKind: 'distinct', text, open: () => new Distinct(path, limit), value };
+}
+
+/** The values of both, in their order; null when there are more than the limit. */
+export function mergeValues(a: readonly string[] | null, b: readonly string[] | null, limit: number): readonly string[] | null {
+  if (a === null || b === null) return null;
+  if (a.length === 0) return b;
+  if (b.length === 0) return a;
+  const all = new Set([...a, ...b]);
+  return all.size > limit ? null : [...all].sort();
+}
+
+function identityOf(text: string): string {
+  return SHORT.test(text) ? text : `#${createHash('sha256').update(text).digest('base64url').slice(0, 22)}`;
+}

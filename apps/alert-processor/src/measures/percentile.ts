@@ -1,0 +1,47 @@
+import { type FieldPath, fieldValue } from '@tailrace/events';
+import type { Accumulator, EventObject, Measure } from '../rules/rule.ts';
+import { binOf, binsOf, countOf, valueAtRank } from './bins.ts';
+import type { Partial } from './partial.ts';
+
+class Sketch implements Accumulator {
+  readonly #path: FieldPath;
+  readonly #positive = new Map<number, number>();
+  readonly #negative = new Map<number, number>();
+  #n = 0;
+
+  constructor(path: FieldPath) {
+    this.#path = path;
+  }
+
+  fold(event: EventObject): void {
+    const found = fieldValue(event, this.#path);
+    // JSON has no Infinity, but JSON.parse makes one of 1e400.
+    if (typeof found !== 'number' || !Number.isFinite(found)) return;
+    this.#n++;
+    if (found === 0) return;
+    const bins = found > 0 ? this.#positive : this.#negative;
+    const bin = binOf(Math.abs(found));
+    bins.set(bin, (bins.get(bin) ?? 0) + 1);
+  }
+
+  partial(): Partial {
+    return ['sketch', this.#n, binsOf(this.#positive), binsOf(this.#negative)];
+  }
+}
+
+/** The p-th percentile of a field over the events that have a number there, at most 1 % off; nothing where there is none. */
+export function percentileMeasure(path: FieldPath, p: number, text: string): Measure {
+  return { kind: 'percentile', partialKind: 'sketch', text, open: () => new Sketch(path), value: (merged) => percentileOf(merged, p) };
+}
+
+/** Of n numbers in their order, number floor(p / 100 · (n - 1)), counted from 0. */
+function percentileOf(merged: Partial, p: number): number | undefined {
+  if (merged[0] !== 'sketch' || merged[1] === 0) return undefined;
+  const [, n, positive, negative] = merged;
+  const rank = Math.floor((p / 100) * (n - 1));
+  const below = countOf(negative);
+  // The larger its size, the smaller a negative number is.
+  if (rank < below) return -valueAtRank(negative, below - 1 - rank);
+  const fromTop = n - countOf(positive);
+  return rank < fromTop ? 0 : valueAtRank(positive, rank - fromTop);
+}

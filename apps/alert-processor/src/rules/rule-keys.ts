@@ -1,0 +1,177 @@
+/** Every key of a rules file. Reader, JSON Schema and docs/reference/rules.md are made from these tables. */
+
+import { MAX_DISTINCT_LIMIT } from '../measures/distinct.ts';
+import { condition, duration, expression, field, instant, numberField, webAddress } from './forms.ts';
+import { SEVERITIES } from './rule.ts';
+import { choice, items, list, map, namesTo, number, type Shape, text, variant } from './shapes.ts';
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+/** What a rule that names none gets. */
+export const DEFAULTS = { severity: 'warning', maxGroups: 10_000, rememberMs: 60 * MINUTE_MS, distinctLimit: 1000 } as const;
+
+export const MAX_RULES = 1000;
+const GROUP_NAME = /^.{1,256}$/s;
+
+export const ruleName = text({ max: 64, pattern: /^[a-z0-9][a-z0-9-]*$/, words: 'a name of at most 64 small letters, digits and dashes' });
+
+const windowLength = duration(SECOND_MS, DAY_MS);
+
+export const measureForm = variant(
+  choice(['count', 'absence']),
+  {
+    ratio: {
+      shape: map({ of: { shape: expression, required: true, about: 'Which of the rule’s events count as hits.' } }, 'ratio'),
+      about: 'The part of the events for which `of` holds, from 0 to 1.',
+      example: '{ratio: {of: status_code >= 500}}',
+    },
+    sum: { shape: numberField, about: 'The sum of a field.', example: '{sum: bytes}' },
+    mean: { shape: numberField, about: 'The mean of a field, over the events that have a number there.', example: '{mean: latency_ms}' },
+    percentile: {
+      shape: map(
+        {
+          field: { shape: numberField, required: true, about: 'The field.' },
+          p: {
+            shape: number({ min: 0.01, max: 99.99, whole: false }),
+            required: true,
+            about: 'Which percentile: 95 is the one that 95 % are below.',
+          },
+        },
+        'percentile',
+      ),
+      about: 'A percentile of a field, over the events that have a number there; at most 1 % off.',
+      example: '{percentile: {field: latency_ms, p: 95}}',
+    },
+    distinct: {
+      shape: map(
+        {
+          field: { shape: field, required: true, about: 'The field.' },
+          limit: {
+            shape: number({ min: 1, max: MAX_DISTINCT_LIMIT }),
+            about: `Counted exactly up to here; above, it is only said to be more. Default ${DEFAULTS.distinctLimit}.`,
+          },
+        },
+        'distinct',
+      ),
+      about: 'How many different values a field has.',
+      example: '{distinct: {field: user_id, limit: 1000}}',
+    },
+    rate: {
+      shape: map(
+        { against: { shape: duration(MINUTE_MS, 7 * DAY_MS), required: true, about: 'How much earlier the other window ends.' } },
+        'rate',
+      ),
+      about: 'The count divided by the count of the same group so much earlier.',
+      example: '{rate: {against: 1h}}',
+    },
+  },
+  'A measure',
+);
+
+export const windowForm = variant(
+  windowLength,
+  { tumbling: { shape: windowLength, about: 'Windows side by side instead of one that slides.', example: '{tumbling: 5m}' } },
+  'A window',
+);
+
+export const ruleKeys = {
+  name: {
+    shape: ruleName,
+    required: true,
+    about: 'The name of the rule, in alerts and in silences. No two rules have the same.',
+    example: 'errors-by-service',
+  },
+  summary: {
+    shape: text({ max: 500 }),
+    required: true,
+    about: 'One sentence that says what is wrong; `{field}` of `group_by` is replaced by its value.',
+    example: '"{service} answers with errors"',
+  },
+  where: { shape: expression, about: 'Which events belong to the rule. Absent: all.', example: 'status_code >= 500' },
+  group_by: {
+    shape: list(field, { max: 8, what: 'fields' }),
+    about: 'One alert for each different value of these fields. Absent: one for all.',
+    example: '[service]',
+  },
+  measure: { shape: measureForm, required: true, about: 'What is measured over the window.', example: 'count' },
+  window: { shape: windowForm, required: true, about: 'How long a time is measured: whole panes (`ALERT_PANE_MS`).', example: '1m' },
+  condition: { shape: condition, about: 'When it fires. Required, but not with `absence`.', example: '"> 100"' },
+  for: {
+    shape: duration(SECOND_MS, DAY_MS),
+    about: 'For how long the condition must hold before it fires. Absent: at once.',
+    example: '2m',
+  },
+  min_count: { shape: number({ min: 1, max: 1_000_000_000 }), about: 'With fewer events in the window it does not fire.', example: '20' },
+  remember: {
+    shape: duration(MINUTE_MS, 7 * DAY_MS),
+    about: 'Only with `absence`: for how long after its last event a group is waited for. Default 1h.',
+    example: '1h',
+  },
+  max_groups: {
+    shape: number({ min: 1, max: 100_000 }),
+    about: 'Groups above this number, in one partition and pane, are not counted, and an alert says so. Default 10000.',
+    example: '5000',
+  },
+  severity: { shape: choice(SEVERITIES), about: 'How bad it is. Default warning.', example: 'critical' },
+  labels: {
+    shape: namesTo(text({ min: 0, max: 256 }), { max: 32, names: /^[a-zA-Z_][a-zA-Z0-9_]{0,63}$/, what: 'labels' }),
+    about: 'Names and texts that go with the alert, for routing.',
+    example: '{team: payments}',
+  },
+  response: {
+    shape: map(
+      {
+        do: { shape: text({ max: 2000 }), required: true, about: 'What to do first.' },
+        do_not: { shape: text({ max: 2000 }), required: true, about: 'What not to do: the tempting thing that makes it worse.' },
+      },
+      'response',
+    ),
+    required: true,
+    about: 'What whoever is paged should do, and should not.',
+    example: '{do: "Look at the latest deployment.", do_not: "Do not restart all at once."}',
+  },
+  runbook: { shape: webAddress, about: 'The address of a page that tells more.', example: 'https://example.com/runbooks/errors' },
+  renotify: {
+    shape: duration(MINUTE_MS, 30 * DAY_MS),
+    about: 'Told again after so long while it goes on. Absent: told once.',
+    example: '1h',
+  },
+  notify: {
+    shape: list(ruleName, { max: 32, what: 'names of notifiers' }),
+    about: 'Who is told, by the names of notifiers. Absent: all.',
+    example: '[oncall]',
+  },
+} as const;
+
+/** Null stands for a group whose event has no such field. */
+const groupValue: Shape<string | { readonly none: true }> = {
+  words: 'a text, or null for events without the field',
+  schema: { type: ['string', 'null'], maxLength: 256 },
+  read: (node, reading) => {
+    const { value } = node as { readonly value?: unknown };
+    if (value === null) return { none: true };
+    return text({ min: 0, max: 256, pattern: GROUP_NAME, words: 'a text of at most 256 characters (numbers in quotes), or null' }).read(
+      node,
+      reading,
+    );
+  },
+};
+
+export const silenceKeys = {
+  rule: { shape: ruleName, about: 'The rule that is kept quiet. Absent: all rules.', example: 'errors-by-service' },
+  group: {
+    shape: namesTo(groupValue, { max: 8, names: GROUP_NAME, what: 'fields of the rule’s group_by' }),
+    about: 'The one group that is kept quiet: all fields of the rule’s `group_by`. Absent: all groups.',
+    example: '{service: shop}',
+  },
+  from: { shape: instant, required: true, about: 'From when on.', example: '2026-01-01T00:00:00Z' },
+  until: { shape: instant, required: true, about: 'Until when.', example: '2026-01-01T02:00:00Z' },
+  comment: { shape: text({ max: 500 }), required: true, about: 'Why: people will ask.', example: '"planned work"' },
+} as const;
+
+export const fileKeys = {
+  rules: { shape: items(map(ruleKeys, 'a rule'), { max: MAX_RULES, what: 'rules' }), about: 'The rules.' },
+  silences: { shape: items(map(silenceKeys, 'a silence'), { max: MAX_RULES, what: 'silences' }), about: 'Times in which nobody is told.' },
+} as const;
