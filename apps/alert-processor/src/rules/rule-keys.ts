@@ -146,7 +146,7 @@ export const ruleKeys = {
 } as const;
 
 /** Null stands for a group whose event has no such field. */
-const groupValue: Shape<string | { readonly none: true }> = {
+export const groupValue: Shape<string | { readonly none: true }> = {
   words: 'a text, or null for events without the field',
   schema: { type: ['string', 'null'], maxLength: 256 },
   read: (node, reading) => {
