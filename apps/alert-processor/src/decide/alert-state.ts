@@ -33,8 +33,14 @@ export interface AlertState {
   readonly state: 'ok' | 'firing';
   /** Start of the first firing window; of the last episode, where the state is ok. */
   readonly episodeMs: number;
-  /** Start of the last window that was seen to fire; no window that starts at or before it begins an episode. */
+  /** End of the first firing window. Windows that end before it may still be undecided: it fired early, on what was there. */
+  readonly firstEndMs: number;
+  /** Start of the last window that was seen to fire. */
   readonly lastFiringMs: number;
+  /** Every window that ends at or before it is decided: none of them begins an episode again, whatever is read a second time. */
+  readonly decidedMs: number;
+  /** Start of a firing stretch that was found before the episode and is not told yet: it may still turn out to touch it. */
+  readonly earlierMs?: number;
   /** When the state was written, by the owner's clock; and the owner's epoch: the higher one wins. */
   readonly writtenMs: number;
   readonly epoch: number;

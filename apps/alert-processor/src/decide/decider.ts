@@ -1,0 +1,260 @@
+import type { Cell, Message } from '../messages/message.ts';
+import type { Rule, RuleSet } from '../rules/rule.ts';
+import type { AlertState, StateRecord } from './alert-state.ts';
+import { Coverage, type Heard, IDLE_VERSION_MS, type StreamPartition } from './coverage.ts';
+import { closed, type Deciding, isPending, isUntold, toldAfterSilence, toldAgain } from './episodes.ts';
+import { PaneStore } from './pane-versions.ts';
+import { RuleDecider } from './rule-decider.ts';
+import { GROUPS_RULE, groupsCondition, type SelfCondition, SelfConditions } from './self-conditions.ts';
+import { Silences } from './silences.ts';
+import { StateStore, type Told } from './state-store.ts';
+import { groupValues, type Subject, subjectOf } from './subject.ts';
+import { reachOf } from './windows.ts';
+
+export interface DeciderOptions {
+  readonly partition: number;
+  /** Of everything that this owner writes. */
+  readonly ownEpoch: number;
+  /** Every notifier's name. */
+  readonly channels: readonly string[];
+  /** Nothing before it is covered: the messages of it were not read. Absent: the log is read from its begin. */
+  readonly readFromMs?: number;
+  /** A partition that is further behind the others is not waited for: its absence is then said, and its windows are unknown. */
+  readonly maxLagMs?: number;
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+/**
+ * Decides about the groups of one partition of `alert-partials`: messages go in, changed states come out. It does no I/O and has no clock, so
+ * the same messages and ticks make the same states.
+ */
+export class Decider {
+  readonly #options: DeciderOptions;
+  readonly #coverage: Coverage;
+  readonly #states = new StateStore();
+  readonly #silences = new Silences();
+  readonly #self: SelfConditions;
+  #panes: PaneStore | undefined;
+  #rules: RuleSet | undefined;
+  #deciders = new Map<string, RuleDecider>();
+  #subjects = new Map<string, Subject>();
+  #restoredMs: number | undefined;
+  #nowMs = 0;
+  #rulesChanged = false;
+
+  constructor(options: DeciderOptions) {
+    this.#options = options;
+    this.#coverage = new Coverage(options.readFromMs ?? Number.NEGATIVE_INFINITY);
+    this.#self = new SelfConditions(this.#states, options.channels);
+  }
+
+  /** Takes up rules. Panes of a rule whose version stays are kept, whatever else of it changed. */
+  setRules(rules: RuleSet): void {
+    if (rules === this.#rules) return;
+    this.#panes ??= new PaneStore(rules.paneMs);
+    this.#silences.setFile(rules.silences);
+    const before = this.#deciders;
+    this.#deciders = new Map();
+    this.#subjects = new Map();
+    for (const rule of rules.rules) {
+      this.#subjects.set(rule.name, subjectOf(rule, this.#options.channels));
+      this.#deciders.set(rule.name, this.#deciderOf(rule, rules, before.get(rule.name), this.#panes));
+    }
+    this.#panes.setLoaded(rules.rules);
+    this.#rules = rules;
+    this.#rulesChanged = true;
+  }
+
+  /** Every partition that the stream has. */
+  setSources(partitions: readonly StreamPartition[]): void {
+    this.#coverage.setPartitions(partitions);
+  }
+
+  /** Takes the records of `alert-state`, in the order of their offsets, before the first message. */
+  restore(records: readonly StateRecord[]): void {
+    let epoch = Number.NEGATIVE_INFINITY;
+    for (const record of records) {
+      if (record.kind === 'alert') this.#states.restore(record);
+      else if (record.kind === 'silence') this.#silences.restore(record);
+      else if (record.partition === this.#options.partition && record.epoch >= epoch) {
+        ({ epoch } = record);
+        this.#restoredMs = record.watermarkMs;
+      }
+    }
+    for (const decider of this.#deciders.values()) decider.settledMs = this.#restoredMs;
+  }
+
+  /** Takes in one record of `alert-partials`. Nothing is decided by it. */
+  accept(message: Message): void {
+    if (message.kind === 'marks') this.#coverage.accept(message, this.#nowMs);
+    else if (message.kind === 'silence') this.#silences.accept(message.silence, this.#options.ownEpoch);
+    else for (const cell of message.cells) this.#fold(cell);
+  }
+
+  /** Something about tailrace itself holds, or does not hold (any more): told as rules are, from now on. */
+  condition(condition: SelfCondition, nowMs: number): void {
+    const { rule, group } = condition;
+    this.#self.set(condition, {
+      group,
+      nowMs,
+      epoch: this.#options.ownEpoch,
+      silencedBy: this.#silences.over(rule, group, nowMs),
+    });
+  }
+
+  /** Decides. Answers the states that changed: they must be written, and acknowledged, before anything of them is sent. */
+  tick(nowMs: number): AlertState[] {
+    this.#nowMs = nowMs;
+    if (this.#rulesChanged) this.#closeGone();
+    this.#rulesChanged = false;
+    for (const decider of this.#deciders.values()) {
+      decider.advance();
+      this.#watchGroups(decider, nowMs);
+    }
+    this.#goOn();
+    this.#coverage.forget((key) => this.#reachedMs(key), nowMs);
+    this.#panes?.forgetUnloaded(nowMs);
+    return this.#states.takeChanged();
+  }
+
+  /** What became of a send. Answers the state to be written; undefined where there is nothing to write. */
+  delivered(key: string, channel: string, outcome: Told, attempts: number, nowMs: number): AlertState | undefined {
+    const state = this.#states.told(key, channel, outcome, attempts, nowMs);
+    // Of tries that go on only every doubling is written: a receiver that is down for a day must not fill the log.
+    if (state === undefined || (outcome.kind === 'retry' && (attempts & (attempts - 1)) !== 0)) return undefined;
+    const written = { ...state, writtenMs: nowMs, epoch: this.#options.ownEpoch };
+    this.#states.keep(written);
+    return written;
+  }
+
+  /** Silences that came and are not written yet. */
+  takeSilences(): StateRecord[] {
+    return this.#silences.takeChanged();
+  }
+
+  /** Records that nobody needs any more: their keys get a tombstone. */
+  takeExpired(nowMs: number): StateRecord[] {
+    const reachMs = this.reachMs + HOUR_MS;
+    const untilMs = this.settledMs ?? Number.NEGATIVE_INFINITY;
+    const over = [...this.#states.all()].filter(
+      (state) =>
+        state.state === 'ok' &&
+        !state.transitions.some(isPending) &&
+        state.writtenMs + reachMs < nowMs &&
+        (state.decidedMs + reachMs < untilMs || !this.#deciders.has(state.rule)),
+    );
+    for (const state of over) this.#states.forget(state);
+    return [...over, ...this.#silences.takeExpired(nowMs)];
+  }
+
+  /** All states, for those who ask, and after `restore` for what was still to be sent. */
+  states(): AlertState[] {
+    return [...this.#states.all()];
+  }
+
+  /** Every window of every rule that ends at or before it is decided: what the owner's record says. */
+  get settledMs(): number | undefined {
+    let least = Number.POSITIVE_INFINITY;
+    for (const { settledMs } of this.#deciders.values()) {
+      if (settledMs === undefined) return this.#restoredMs;
+      least = Math.min(least, settledMs);
+    }
+    return Number.isFinite(least) ? least : this.#restoredMs;
+  }
+
+  /** How far back the messages before `settledMs` are needed to decide on. */
+  get reachMs(): number {
+    const rules = this.#rules;
+    return rules === undefined ? 0 : Math.max(0, ...rules.rules.map((rule) => reachOf(rule, rules.paneMs)));
+  }
+
+  /** What was heard of each partition of the stream; undefined where nothing was. */
+  heard(): readonly { readonly partition: StreamPartition; readonly heard: Heard | undefined }[] {
+    return this.#coverage.partitions.map((partition) => ({ partition, heard: this.#coverage.heard(partition) }));
+  }
+
+  #watchGroups({ rule, key }: RuleDecider, nowMs: number): void {
+    const panes = this.#panes;
+    if (panes === undefined) return;
+    const fullMs = panes.fullMs(key, nowMs);
+    if (fullMs !== undefined) this.condition(groupsCondition(rule, nowMs - fullMs < IDLE_VERSION_MS), nowMs);
+    // Told by an owner before this one: whether it still holds shows after a while.
+    else if (this.#states.get(GROUPS_RULE, JSON.stringify([rule.name]))?.state === 'firing') panes.noteFull(key, nowMs);
+  }
+
+  #fold(cell: Cell): void {
+    this.#panes?.accept(cell, this.#nowMs);
+  }
+
+  #deciderOf(rule: Rule, { paneMs }: RuleSet, before: RuleDecider | undefined, panes: PaneStore): RuleDecider {
+    const store = panes.take(rule);
+    const decider = new RuleDecider(rule, {
+      paneMs,
+      maxLagMs: this.#options.maxLagMs ?? HOUR_MS,
+      coverage: this.#coverage,
+      store,
+      states: {
+        get: (group) => this.#states.get(rule.name, group),
+        firing: () => this.#states.firing(rule.name),
+        write: (state) => this.#states.write(state),
+        keep: (state) => this.#states.keep(state),
+        deciding: (group) => this.#deciding(rule.name, group),
+      },
+    });
+    decider.settledMs = before === undefined && this.#nowMs === 0 ? this.#restoredMs : before?.settledMs;
+    store.allChanged();
+    return decider;
+  }
+
+  #deciding(rule: string, group: string): Deciding {
+    const subject = this.#subjects.get(rule);
+    if (subject === undefined) throw new Error(`Rule ${rule} is decided about, and is not loaded.`);
+    const nowMs = this.#nowMs;
+    return { subject, group, nowMs, epoch: this.#options.ownEpoch, silencedBy: this.#silences.over(rule, group, nowMs) };
+  }
+
+  /** Rules that are gone, or that group by something else now, fire no more: there is nothing that could resolve them. */
+  #closeGone(): void {
+    for (const state of [...this.#states.all()]) {
+      if (state.state !== 'firing' || this.#self.owns(state.rule)) continue;
+      const rule = this.#deciders.get(state.rule)?.rule;
+      if (rule !== undefined && groupValues(state.group).length === rule.groupBy.length) continue;
+      this.#states.write(closed(state, this.#nowMs, this.#options.ownEpoch));
+    }
+  }
+
+  /** What time brings about in what fires: the end of a silence, telling again, and writing anew before the log forgets it. */
+  #goOn(): void {
+    for (const [name, decider] of this.#deciders) {
+      for (const state of this.#states.firing(name))
+        this.#goOnWith(state, this.#deciding(name, state.group), () => decider.evidence(state.group));
+    }
+    for (const { state, subject, evidence } of this.#self.firing()) {
+      const silencedBy = this.#silences.over(state.rule, state.group, this.#nowMs);
+      const deciding = { subject, group: state.group, nowMs: this.#nowMs, epoch: this.#options.ownEpoch, silencedBy };
+      this.#goOnWith(state, deciding, () => evidence);
+    }
+  }
+
+  #goOnWith(state: AlertState, deciding: Deciding, evidence: () => AlertState['transitions'][number]['notification']['evidence']): void {
+    if (deciding.silencedBy === undefined && isUntold(state)) this.#states.write(toldAfterSilence(state, deciding, evidence()));
+    else {
+      const again = toldAgain(state, deciding, evidence);
+      if (again !== undefined) this.#states.write(again);
+      else if (deciding.nowMs - state.writtenMs > DAY_MS) {
+        this.#states.write({ ...state, writtenMs: deciding.nowMs, epoch: deciding.epoch });
+      }
+    }
+  }
+
+  #reachedMs(key: string): number | undefined {
+    const rules = this.#rules;
+    for (const decider of this.#deciders.values()) {
+      if (decider.key !== key || rules === undefined) continue;
+      return (decider.settledMs ?? Number.NEGATIVE_INFINITY) - reachOf(decider.rule, rules.paneMs);
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,172 @@
+import type { Evidence } from '../notify/notification.ts';
+import type { AlertState, Send, Transition } from './alert-state.ts';
+import { incidentKey, notificationOf, type Subject } from './subject.ts';
+
+/** Who decides, and when. */
+export interface Deciding {
+  readonly subject: Subject;
+  readonly group: string;
+  readonly nowMs: number;
+  readonly epoch: number;
+  /** The silence that the alert is under now. */
+  readonly silencedBy: string | undefined;
+}
+
+/** A window that fires, or that ends the firing. */
+export interface Turn {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly evidence: Evidence;
+}
+
+/** Transitions that a state keeps: those of the present episode and what is still to be sent. */
+const MAX_TRANSITIONS = 16;
+
+/** Beyond it the oldest is given up: a channel that is dead for a day must not fill the log. */
+const MAX_PENDING_TRANSITIONS = 64;
+
+export function isPending({ sends }: Transition): boolean {
+  return sends.some(({ status }) => status === 'pending');
+}
+
+function sendsOf(key: string, channels: readonly string[]): Send[] {
+  return channels.map((channel) => ({ key, channel, status: 'pending', attempts: 0 }));
+}
+
+function transitionOf(
+  { subject, group, nowMs, silencedBy }: Deciding,
+  told: { readonly name: string; readonly status: 'firing' | 'resolved'; readonly episodeMs: number; readonly evidence: Evidence },
+): Transition {
+  const notification = notificationOf(subject, group, { ...told, decidedMs: nowMs });
+  const common = { name: told.name, atMs: nowMs, notification };
+  if (silencedBy !== undefined) return { ...common, silencedBy, sends: [] };
+  return { ...common, sends: sendsOf(notification.key, subject.channels) };
+}
+
+function givenUp(transition: Transition): Transition {
+  const reason = 'too many newer notifications of this alert wait, too';
+  return {
+    ...transition,
+    sends: transition.sends.map((send) => (send.status === 'pending' ? { ...send, status: 'given-up', reason } : send)),
+  };
+}
+
+/** Drops what nobody needs: first what is settled, and of the present episode only what is in the middle. */
+function bounded(transitions: readonly Transition[], incident: string): readonly Transition[] {
+  const own = ({ notification }: Transition) => notification.incident === incident;
+  let kept = transitions.filter((each) => own(each) || isPending(each));
+  while (kept.length > MAX_TRANSITIONS) {
+    const settled = kept.findIndex((each) => !isPending(each) && !(own(each) && each.name === 'firing'));
+    if (settled < 0 || settled === kept.length - 1) break;
+    kept = kept.toSpliced(settled, 1);
+  }
+  if (kept.length <= MAX_PENDING_TRANSITIONS) return kept;
+  return kept.map((each, at) => (at < kept.length - MAX_PENDING_TRANSITIONS ? givenUp(each) : each)).slice(-MAX_PENDING_TRANSITIONS);
+}
+
+function changed(state: AlertState, { subject, nowMs, epoch }: Deciding): AlertState {
+  const incident = incidentKey(state.rule, state.group, state.episodeMs);
+  return {
+    ...state,
+    version: subject.version,
+    writtenMs: nowMs,
+    epoch,
+    transitions: bounded(state.transitions, incident),
+  };
+}
+
+/** An episode begins: people are told, or would be but for a silence. `decidedMs`: as of `AlertState`. */
+export function begun(
+  before: AlertState | undefined,
+  deciding: Deciding,
+  { startMs, endMs, evidence }: Turn,
+  decidedMs: number,
+): AlertState {
+  const firing = transitionOf(deciding, { name: 'firing', status: 'firing', episodeMs: startMs, evidence });
+  const state: AlertState = {
+    kind: 'alert',
+    rule: deciding.subject.rule,
+    group: deciding.group,
+    version: deciding.subject.version,
+    state: 'firing',
+    episodeMs: startMs,
+    firstEndMs: endMs,
+    lastFiringMs: startMs,
+    decidedMs,
+    writtenMs: deciding.nowMs,
+    epoch: deciding.epoch,
+    transitions: [...(before?.transitions ?? []), firing],
+  };
+  return changed(state, deciding);
+}
+
+/** The present episode's transition of that name. */
+function ownTransition(state: AlertState, name: string): Transition | undefined {
+  const incident = incidentKey(state.rule, state.group, state.episodeMs);
+  return state.transitions.find((each) => each.name === name && each.notification.incident === incident);
+}
+
+/** Whether the firing was told to nobody, since a silence held. */
+export function isUntold(state: AlertState): boolean {
+  return ownTransition(state, 'firing')?.silencedBy !== undefined;
+}
+
+/**
+ * The episode ends. Whoever was told of the firing is told of its end, whatever silence holds by now: a page that nobody takes back keeps
+ * people busy. Whoever was not told of the firing is not told of its end.
+ */
+export function resolved(state: AlertState, deciding: Deciding, { endMs, evidence }: Turn): AlertState {
+  const silencedBy = ownTransition(state, 'firing')?.silencedBy;
+  const last = transitionOf({ ...deciding, silencedBy }, { name: 'resolved', status: 'resolved', episodeMs: state.episodeMs, evidence });
+  const { earlierMs: _, ...rest } = state;
+  return changed(
+    { ...rest, state: 'ok', decidedMs: Math.max(endMs, state.decidedMs), transitions: [...state.transitions, last] },
+    deciding,
+  );
+}
+
+/**
+ * The rule is gone: nobody is told, nothing fires any more. What waits to be sent still is. Should the rule come back, the windows that fired are
+ * not told again.
+ */
+export function closed(state: AlertState, nowMs: number, epoch: number): AlertState {
+  const { earlierMs: _, ...rest } = state;
+  const lastEndMs = state.lastFiringMs + (state.firstEndMs - state.episodeMs);
+  return { ...rest, state: 'ok', decidedMs: Math.max(state.decidedMs, lastEndMs), writtenMs: nowMs, epoch };
+}
+
+/** A firing stretch before the episode that was told early is found, and may still touch it. */
+export function earlierFound(state: AlertState, deciding: Deciding, startMs: number): AlertState {
+  return changed({ ...state, earlierMs: startMs }, deciding);
+}
+
+/** The stretch that was found before the episode ended before it: an incident of its own, over before it could be told. */
+export function earlierTold(state: AlertState, deciding: Deciding, firing: Evidence, { endMs, evidence }: Turn): AlertState {
+  const { earlierMs: episodeMs, ...rest } = state;
+  if (episodeMs === undefined) return state;
+  const transitions = [
+    transitionOf(deciding, { name: 'firing', status: 'firing', episodeMs, evidence: firing }),
+    transitionOf(deciding, { name: 'resolved', status: 'resolved', episodeMs, evidence }),
+  ];
+  return changed({ ...rest, decidedMs: endMs, transitions: [...transitions, ...state.transitions] }, deciding);
+}
+
+/** The silence is over, and it still fires: now people are told. */
+export function toldAfterSilence(state: AlertState, deciding: Deciding, evidence: Evidence): AlertState {
+  const untold = ownTransition(state, 'firing');
+  if (untold === undefined) return state;
+  const told = transitionOf(deciding, { name: 'firing', status: 'firing', episodeMs: state.episodeMs, evidence });
+  return changed({ ...state, transitions: state.transitions.map((each) => (each === untold ? told : each)) }, deciding);
+}
+
+/** It still fires, and the time to say so again has come. Undefined: it has not, or the last word did not get through yet. */
+export function toldAgain(state: AlertState, deciding: Deciding, evidence: () => Evidence): AlertState | undefined {
+  const { renotifyMs } = deciding.subject;
+  if (renotifyMs === undefined || state.state !== 'firing' || deciding.silencedBy !== undefined) return undefined;
+  const incident = incidentKey(state.rule, state.group, state.episodeMs);
+  const last = state.transitions.findLast((each) => each.notification.incident === incident);
+  if (last === undefined || deciding.nowMs - last.atMs < renotifyMs || isPending(last)) return undefined;
+  const name = `again-${last.name === 'firing' ? 1 : Number(last.name.slice('again-'.length)) + 1}`;
+  const again = transitionOf(deciding, { name, status: 'firing', episodeMs: state.episodeMs, evidence: evidence() });
+  return changed({ ...state, transitions: [...state.transitions, again] }, deciding);
+}

@@ -1,0 +1,131 @@
+import type { PartialKind } from '../measures/partial.ts';
+import type { Cell } from '../messages/message.ts';
+import { sourceKey } from '../messages/message.ts';
+import { Pane } from './pane.ts';
+
+/** The panes of one group of one rule version. */
+export interface GroupPanes {
+  readonly panes: Map<number, Pane>;
+  /** Start of the newest pane with events. */
+  newestMs: number;
+  /** Start of the newest pane that was forgotten: an absence needs to know that there was something. */
+  forgottenMs: number;
+  /** Windows that hold a pane from here on changed since they were last looked at; infinite where none did. */
+  changedMs: number;
+}
+
+export type Accepted = 'changed' | 'same' | 'sealed' | 'too many groups' | 'foreign';
+
+/** The panes of one rule version: of each group those that a window still reaches. */
+export class RulePanes {
+  readonly groups = new Map<string, GroupPanes>();
+  /** Groups that changed since they were last looked at. */
+  readonly changed = new Set<string>();
+  readonly #paneMs: number;
+  #kind: PartialKind | undefined;
+  #sealedMs = Number.NEGATIVE_INFINITY;
+  #heldFromMs = Number.NEGATIVE_INFINITY;
+
+  constructor(paneMs: number, kind: PartialKind | undefined) {
+    this.#paneMs = paneMs;
+    this.#kind = kind;
+  }
+
+  /** Panes before it were forgotten: a window that reaches further back, after a rule grew, is not complete. */
+  get heldFromMs(): number {
+    return this.#heldFromMs;
+  }
+
+  /** Panes that end at or before it are sealed. */
+  get sealedMs(): number {
+    return this.#sealedMs;
+  }
+
+  accept(cell: Cell, maxGroups: number): Accepted {
+    const { group, paneMs } = cell;
+    // What no lane counts any more: a pane that was not there when it was sealed is empty for good.
+    if (paneMs + this.#paneMs <= this.#sealedMs) return 'sealed';
+    // Partials of different kinds can not be merged; an event is never later than its broker time, so a pane that is comes from nobody of ours.
+    this.#kind ??= cell.partial[0];
+    if (cell.partial[0] !== this.#kind || paneMs > cell.brokerMs) return 'foreign';
+    let known = this.groups.get(group);
+    if (known === undefined) {
+      if (this.groups.size >= maxGroups) return 'too many groups';
+      known = {
+        panes: new Map(),
+        newestMs: Number.NEGATIVE_INFINITY,
+        forgottenMs: Number.NEGATIVE_INFINITY,
+        changedMs: Number.POSITIVE_INFINITY,
+      };
+      this.groups.set(group, known);
+    }
+    let pane = known.panes.get(paneMs);
+    if (pane === undefined) {
+      pane = new Pane();
+      known.panes.set(paneMs, pane);
+    }
+    if (!pane.accept(sourceName(cell), cell)) return 'same';
+    if (paneMs > known.newestMs) known.newestMs = paneMs;
+    if (paneMs < known.changedMs) known.changedMs = paneMs;
+    this.changed.add(group);
+    return 'changed';
+  }
+
+  /** Makes one partial of each pane that ends at or before `untilMs`: every lane has counted it. */
+  seal(untilMs: number): void {
+    if (untilMs - this.#sealedMs < this.#paneMs) return;
+    const sealed = untilMs - (untilMs % this.#paneMs);
+    if (sealed <= this.#sealedMs) return;
+    for (const { panes } of this.groups.values()) {
+      for (const [startMs, pane] of panes) if (startMs + this.#paneMs <= sealed) pane.seal();
+    }
+    this.#sealedMs = sealed;
+  }
+
+  /** Forgets panes that end at or before `beforeMs`, and groups that have none left and no pane since `rememberedMs`. */
+  forget(beforeMs: number, rememberedMs: number): void {
+    if (beforeMs > this.#heldFromMs) this.#heldFromMs = beforeMs;
+    for (const [group, known] of this.groups) {
+      for (const startMs of known.panes.keys()) {
+        if (startMs + this.#paneMs > beforeMs) continue;
+        known.panes.delete(startMs);
+        if (startMs > known.forgottenMs) known.forgottenMs = startMs;
+      }
+      if (known.panes.size === 0 && known.forgottenMs < rememberedMs) {
+        this.groups.delete(group);
+        this.changed.delete(group);
+      }
+    }
+  }
+
+  /** Start of the oldest pane that is held. */
+  get oldestMs(): number {
+    let oldest = Number.POSITIVE_INFINITY;
+    for (const { panes } of this.groups.values()) for (const startMs of panes.keys()) if (startMs < oldest) oldest = startMs;
+    return oldest;
+  }
+
+  /** Looks at all windows of the group that are not decided yet once more. */
+  lookAgain(group: string): void {
+    const known = this.groups.get(group);
+    if (known === undefined) return;
+    known.changedMs = Number.NEGATIVE_INFINITY;
+    this.changed.add(group);
+  }
+
+  /** Another condition may see in the same panes what the last one did not. */
+  allChanged(): void {
+    for (const group of this.groups.keys()) this.lookAgain(group);
+  }
+}
+
+/** One text per source, however many cells name it. */
+const names = new WeakMap<object, string>();
+
+function sourceName({ source }: Cell): string {
+  const known = names.get(source);
+  if (known !== undefined) return known;
+  const name = sourceKey(source);
+  names.set(source, name);
+  return name;
+}

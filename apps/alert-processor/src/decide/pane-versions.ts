@@ -1,0 +1,93 @@
+import type { Cell, RuleId } from '../messages/message.ts';
+import type { Rule } from '../rules/rule.ts';
+import { IDLE_VERSION_MS, ruleKey } from './coverage.ts';
+import { RulePanes } from './pane-store.ts';
+
+interface Version {
+  readonly store: RulePanes;
+  loaded: boolean;
+  maxGroups: number;
+  /** When a cell came last, and when a group was refused last. */
+  heardMs: number;
+  fullMs: number | undefined;
+}
+
+/** Groups of a version that no loaded rule has: it may be loaded soon, and what its lanes counted until then counts. */
+const UNLOADED_GROUPS = 10_000;
+
+/** Versions at a time that no loaded rule has. */
+const UNLOADED_VERSIONS = 100;
+
+/** The panes of all rule versions: of the loaded ones, and for a while of those that other processes count. */
+export class PaneStore {
+  readonly #paneMs: number;
+  readonly #versions = new Map<string, Version>();
+  /** Keys by the rule of a message: cells of one record share it. */
+  readonly #keys = new WeakMap<RuleId, string>();
+
+  constructor(paneMs: number) {
+    this.#paneMs = paneMs;
+  }
+
+  /** The panes of a rule, with what was counted of its version before it was loaded. */
+  take(rule: Rule): RulePanes {
+    const key = ruleKey(rule);
+    const known = this.#versions.get(key);
+    if (known !== undefined) {
+      known.maxGroups = rule.maxGroups;
+      return known.store;
+    }
+    const store = new RulePanes(this.#paneMs, rule.measure.partialKind);
+    this.#versions.set(key, { store, loaded: true, maxGroups: rule.maxGroups, heardMs: 0, fullMs: undefined });
+    return store;
+  }
+
+  setLoaded(rules: readonly RuleId[]): void {
+    const keys = new Set(rules.map(ruleKey));
+    for (const [key, version] of this.#versions) version.loaded = keys.has(key);
+  }
+
+  accept(cell: Cell, nowMs: number): void {
+    let key = this.#keys.get(cell.rule);
+    if (key === undefined) {
+      key = ruleKey(cell.rule);
+      this.#keys.set(cell.rule, key);
+    }
+    let version = this.#versions.get(key);
+    if (version === undefined) {
+      if (this.#versions.size >= UNLOADED_VERSIONS) return;
+      version = {
+        store: new RulePanes(this.#paneMs, undefined),
+        loaded: false,
+        maxGroups: UNLOADED_GROUPS,
+        heardMs: nowMs,
+        fullMs: undefined,
+      };
+      this.#versions.set(key, version);
+    }
+    version.heardMs = nowMs;
+    if (version.store.accept(cell, version.maxGroups) === 'too many groups') version.fullMs = nowMs;
+  }
+
+  /** When a group of the rule was refused last; undefined where none was, since that was told to be over. */
+  fullMs(key: string, nowMs: number): number | undefined {
+    const version = this.#versions.get(key);
+    const fullMs = version?.fullMs;
+    if (version !== undefined && fullMs !== undefined && nowMs - fullMs >= IDLE_VERSION_MS) version.fullMs = undefined;
+    return fullMs;
+  }
+
+  noteFull(key: string, nowMs: number): void {
+    const version = this.#versions.get(key);
+    if (version !== undefined) version.fullMs = nowMs;
+  }
+
+  forgetUnloaded(nowMs: number): void {
+    for (const [key, version] of this.#versions) {
+      if (version.loaded) continue;
+      // Heard while the log was read again, before there was a clock.
+      if (version.heardMs === 0) version.heardMs = nowMs;
+      else if (nowMs - version.heardMs > IDLE_VERSION_MS) this.#versions.delete(key);
+    }
+  }
+}

@@ -1,0 +1,181 @@
+import type { Rule } from '../rules/rule.ts';
+import type { AlertState } from './alert-state.ts';
+import { type Coverage, ruleKey } from './coverage.ts';
+import { begun, type Deciding, earlierFound, earlierTold, resolved, type Turn } from './episodes.ts';
+import { evidenceOf } from './evidence.ts';
+import type { GroupPanes, RulePanes } from './pane-store.ts';
+import { endAfter, firesAt, firesEarly, lookBackMs, reachOf, stepMs, viewWindow, type WindowContext } from './windows.ts';
+
+/** The states of one rule's groups. */
+export interface RuleStates {
+  get(group: string): AlertState | undefined;
+  firing(): readonly AlertState[];
+  /** Takes a changed state, to be written. */
+  write(state: AlertState): void;
+  /** Takes a state that says nothing new to people: not written by itself. */
+  keep(state: AlertState): void;
+  deciding(group: string): Deciding;
+}
+
+/** A group that fires for want of events is waited for so long. */
+const GIVE_UP_MS = 86_400_000;
+
+/** Decides the windows of one rule, in order. */
+export class RuleDecider {
+  readonly rule: Rule;
+  readonly key: string;
+  readonly store: RulePanes;
+  /** Every window that ends at or before it is decided; undefined until anything was heard. */
+  settledMs: number | undefined;
+  readonly #context: WindowContext;
+  readonly #states: RuleStates;
+  readonly #stepMs: number;
+  readonly #paneMs: number;
+  readonly #maxLagMs: number;
+
+  constructor(rule: Rule, parts: { paneMs: number; maxLagMs: number; coverage: Coverage; store: RulePanes; states: RuleStates }) {
+    this.rule = rule;
+    this.key = ruleKey(rule);
+    this.store = parts.store;
+    this.#states = parts.states;
+    this.#paneMs = parts.paneMs;
+    this.#maxLagMs = parts.maxLagMs;
+    this.#stepMs = stepMs(rule, parts.paneMs);
+    this.#context = { rule, key: this.key, paneMs: parts.paneMs, coverage: parts.coverage, store: parts.store };
+  }
+
+  /** Decides what can be decided now: first the windows that every partition has passed, then, above a threshold, those that are still open. */
+  advance(): void {
+    const untilMs = this.#untilMs();
+    if (untilMs !== undefined) this.#settle(untilMs);
+    if (firesEarly(this.rule)) for (const group of this.store.changed) this.#fireEarly(group);
+    this.store.changed.clear();
+  }
+
+  /** What the group's newest windows say now: for a notification that no window brings about. */
+  evidence(group: string) {
+    const panes = this.store.groups.get(group);
+    const endMs = endAfter(Math.max(panes?.newestMs ?? 0, (this.settledMs ?? 0) - this.#stepMs), this.#stepMs);
+    return evidenceOf(this.#context, viewWindow(this.#context, panes, endMs));
+  }
+
+  /**
+   * Up to when all windows are decided now. A partition that is too far behind the others is not waited for any longer, so that the panes that
+   * wait for it stay bounded: what it lacks is then unknown.
+   */
+  #untilMs(): number | undefined {
+    const { coverage } = this.#context;
+    const watermarkMs = coverage.watermarkMs(this.key);
+    const greatestMs = coverage.greatestMs();
+    if (greatestMs === undefined) return watermarkMs;
+    return Math.max(watermarkMs ?? Number.NEGATIVE_INFINITY, greatestMs - this.#maxLagMs);
+  }
+
+  #settle(untilMs: number): void {
+    const fromMs = this.settledMs ?? Math.min(this.store.oldestMs, untilMs);
+    this.store.seal(untilMs);
+    if (endAfter(fromMs, this.#stepMs) <= untilMs) {
+      for (const [group, panes] of this.store.groups) this.#settleGroup(group, panes, fromMs, untilMs);
+      for (const { group } of this.#states.firing()) {
+        if (!this.store.groups.has(group)) this.#settleGroup(group, undefined, fromMs, untilMs);
+      }
+    }
+    if (this.settledMs === undefined || untilMs - (untilMs % this.#paneMs) > this.settledMs) {
+      this.store.forget(untilMs - lookBackMs(this.rule, this.#paneMs), untilMs - reachOf(this.rule, this.#paneMs));
+    }
+    if (this.settledMs === undefined || untilMs > this.settledMs) this.settledMs = untilMs;
+  }
+
+  #settleGroup(group: string, panes: GroupPanes | undefined, fromMs: number, untilMs: number): void {
+    const step = this.#stepMs;
+    let state = this.#states.get(group);
+    let endMs = endAfter(Math.max(fromMs, state?.decidedMs ?? Number.NEGATIVE_INFINITY), step);
+    for (; endMs <= untilMs; endMs += step) {
+      if (state?.state !== 'firing') {
+        // Nothing of the group is in reach: nothing fires before its next pane.
+        if (panes === undefined || Math.max(panes.newestMs, panes.forgottenMs) < endMs - reachOf(this.rule, this.#paneMs)) return;
+        const verdict = firesAt(this.#context, panes, endMs, false);
+        if (verdict === 'holds') this.#states.write(begun(state, this.#states.deciding(group), this.#turn(panes, endMs), endMs));
+      } else this.#goOn(state, panes, endMs);
+      state = this.#states.get(group);
+    }
+  }
+
+  /** A settled window of a group that fires: the episode goes on or ends, or a stretch before it shows. */
+  #goOn(state: AlertState, panes: GroupPanes | undefined, endMs: number): void {
+    const verdict = firesAt(this.#context, panes, endMs, true);
+    const startMs = endMs - this.rule.window.ms;
+    if (endMs < state.firstEndMs) {
+      if (verdict === 'holds' && state.earlierMs === undefined) {
+        this.#states.write(earlierFound(state, this.#states.deciding(state.group), startMs));
+      }
+      if (verdict === 'fails' && state.earlierMs !== undefined) this.#tellEarlier(state, state.earlierMs, panes, endMs);
+      return;
+    }
+    if (verdict === 'fails') this.#resolve(state, panes, endMs);
+    if (verdict !== 'holds') return;
+    const quiet = endMs - state.firstEndMs >= GIVE_UP_MS && !firesEarly(this.rule) && viewWindow(this.#context, panes, endMs).events === 0;
+    if (quiet) this.#resolve(state, panes, endMs, 'given up waiting after 24 h');
+    else if (startMs > state.lastFiringMs) this.#states.keep({ ...state, lastFiringMs: startMs });
+  }
+
+  #tellEarlier(state: AlertState, earlierMs: number, panes: GroupPanes | undefined, endMs: number): void {
+    const firing = this.#turn(panes, earlierMs + this.rule.window.ms).evidence;
+    this.#states.write(earlierTold(state, this.#states.deciding(state.group), firing, this.#turn(panes, endMs)));
+  }
+
+  #resolve(state: AlertState, panes: GroupPanes | undefined, endMs: number, why?: string): void {
+    this.#states.write(resolved(state, this.#states.deciding(state.group), this.#turn(panes, endMs, why)));
+    // What came early behind this window was not looked at while the episode went on.
+    this.store.lookAgain(state.group);
+  }
+
+  #turn(panes: GroupPanes | undefined, endMs: number, why?: string): Turn {
+    const view = viewWindow(this.#context, panes, endMs);
+    return { startMs: view.startMs, endMs, evidence: evidenceOf(this.#context, view, why) };
+  }
+
+  /** The first window of the group that is not settled and fires on what is there begins an episode. */
+  #fireEarly(group: string): void {
+    const panes = this.store.groups.get(group);
+    if (panes === undefined) return;
+    const { changedMs } = panes;
+    panes.changedMs = Number.POSITIVE_INFINITY;
+    const state = this.#states.get(group);
+    if (state?.state === 'firing') return;
+    const decidedMs = Math.max(this.settledMs ?? Number.NEGATIVE_INFINITY, state?.decidedMs ?? Number.NEGATIVE_INFINITY);
+    const step = this.#stepMs;
+    const lastMs = endAfter(panes.newestMs, step);
+    let endMs = endAfter(Math.max(decidedMs, changedMs, oldestOf(panes)), step);
+    while (endMs <= lastMs) {
+      if (firesAt(this.#context, panes, endMs, false) === 'holds') {
+        const before = Math.max(this.settledMs ?? Number.NEGATIVE_INFINITY, state?.decidedMs ?? Number.NEGATIVE_INFINITY);
+        this.#states.write(
+          begun(state, this.#states.deciding(group), this.#turn(panes, endMs), finiteOr(before, endMs - this.rule.window.ms)),
+        );
+        return;
+      }
+      endMs = this.#nextEnd(panes, endMs);
+    }
+  }
+
+  /** The end of the next window that holds anything. */
+  #nextEnd(panes: GroupPanes, endMs: number): number {
+    const next = endMs + this.#stepMs;
+    let nearestMs = Number.POSITIVE_INFINITY;
+    for (const startMs of panes.panes.keys()) {
+      if (startMs >= next - this.rule.window.ms && startMs < nearestMs) nearestMs = startMs;
+    }
+    return nearestMs < next ? next : endAfter(nearestMs, this.#stepMs);
+  }
+}
+
+function finiteOr(ms: number, otherwiseMs: number): number {
+  return Number.isFinite(ms) ? ms : otherwiseMs;
+}
+
+function oldestOf({ panes }: GroupPanes): number {
+  let oldest = Number.POSITIVE_INFINITY;
+  for (const startMs of panes.keys()) if (startMs < oldest) oldest = startMs;
+  return oldest;
+}
