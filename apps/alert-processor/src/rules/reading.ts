@@ -40,15 +40,16 @@ export class Reading {
   readonly #document: Document<ParsedNode> | undefined;
   readonly #lines = new LineCounter();
 
-  constructor(file: string, text: string) {
+  /** `what` it is, for problems: `a rules file`. */
+  constructor(file: string, text: string, what = 'a rules file') {
     this.file = file;
     this.text = text;
     if (Buffer.byteLength(text) > MAX_FILE_BYTES) {
-      this.problem(0, `A rules file has at most ${MAX_FILE_BYTES / 1024} KiB: split it, ALERT_RULES may name a folder.`);
+      this.problem(0, `The most that ${what} may have are ${MAX_FILE_BYTES / 1024} KiB.`);
       return;
     }
     const document = parseDocument(text, { lineCounter: this.#lines, version: '1.2', schema: 'core', merge: false, prettyErrors: false });
-    for (const fault of [...document.errors, ...document.warnings]) this.problem(fault.pos[0], faultSentence(fault, text));
+    for (const fault of [...document.errors, ...document.warnings]) this.problem(fault.pos[0], faultSentence(fault, text, what));
     if (this.problems.length > 0) return;
     this.#document = document as Document<ParsedNode>;
     this.root = document.contents ?? undefined;
@@ -96,13 +97,13 @@ function valueNode(map: YAMLMap, name: string): unknown {
 }
 
 /** In our words where people meet it often; else the parser's own, without its drawing of the place. */
-function faultSentence(fault: YAMLError, text: string): string {
+function faultSentence(fault: YAMLError, text: string, what: string): string {
   const [first = ''] = fault.message.split('\n');
   switch (fault.code) {
     case 'DUPLICATE_KEY':
       return 'This key stands twice in one map: keep one of them.';
     case 'MULTIPLE_DOCS':
-      return 'A rules file is one YAML document: put what stands behind --- into a file of its own.';
+      return `One YAML document makes ${what}: put what stands behind --- into a file of its own.`;
     case 'RESOURCE_EXHAUSTION':
       return 'This is nested too deeply.';
     default:
