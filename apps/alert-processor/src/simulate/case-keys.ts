@@ -40,7 +40,12 @@ export const expectKeys = {
     about: 'The group that it fires for: all fields of the rule’s `group_by`. Absent: a rule without.',
     example: '{service: shop}',
   },
-  fires_at: { shape: bounds, required: true, about: 'When it is told: a second after the start, or the first and the last one.', example: '10s..12s' },
+  fires_at: {
+    shape: bounds,
+    required: true,
+    about: 'When it is told: a second after the start, or the first and the last one.',
+    example: '10s..12s',
+  },
   resolves_at: { shape: boundsOrNever, about: 'When it is told to be over, or `never`. Absent: not looked at.', example: '2m..3m' },
   severity: { shape: choice(SEVERITIES), about: 'With which severity.', example: 'critical' },
   value: { shape: expectedValue, about: 'What was measured when it fired: a number, or a comparison.', example: '">= 30"' },

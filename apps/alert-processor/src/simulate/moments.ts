@@ -44,7 +44,8 @@ export interface Bounds {
   readonly untilMs: number;
 }
 
-const BOUNDS_WORDS = 'a time after the start, like 90s (the second that begins then), or two, like 90s..2m (up to the second that begins at the last)';
+const BOUNDS_WORDS =
+  'a time after the start, like 90s (the second that begins then), or two, like 90s..2m (up to the second that begins at the last)';
 
 /** `90s` is the second that begins then; `90s..2m` ends with the second that begins at its end. */
 export const bounds: Shape<Bounds> = meant(BOUNDS_WORDS, { type: 'string' }, (text) => {

@@ -5,9 +5,8 @@ import { groupText } from '../rules/group-of.ts';
 import type { ReadRules } from '../rules/read-rules.ts';
 import { type Place, Reading, type RuleProblem } from '../rules/reading.ts';
 import type { Condition, Rule, RuleSet, Severity } from '../rules/rule.ts';
-import { readKeys, type ValuesOf } from '../rules/shapes.ts';
+import { readKeys, unread, type ValuesOf } from '../rules/shapes.ts';
 import { type caseKeys, caseShape, DEFAULT_START_MS, type eventKeys, type expectKeys, MAX_CASE_EVENTS } from './case-keys.ts';
-import { unread } from './case-shapes.ts';
 import type { Bounds } from './moments.ts';
 
 /** One line of `events`: the same event, several times. Times in ms. */
@@ -97,7 +96,7 @@ function caseOf(values: CaseValues, node: Node, all: RuleSet, reading: Reading):
   const expect = values.expect.flatMap((each) => expectedOf(each.value, each.node, taking, reading) ?? []);
   const lastMs = Math.max(0, ...events.map(({ atMs, everyMs, times, delayMs }) => atMs + everyMs * (times - 1) + delayMs));
   const afterMs = lastMs + rules.reachMs + rules.latenessMs + 3 * rules.paneMs;
-  const { line } = reading.placeOf(node);
+  const { line } = reading.position(node);
   return { name, file: reading.file, line, rules, startMs, untilMs: startMs + (values.until ?? afterMs), events, expect };
 }
 
@@ -134,4 +133,3 @@ function expectedOf(values: ExpectValues, node: Node, rules: readonly Rule[], re
     silenced: values.silenced ?? false,
   };
 }
-

@@ -96,13 +96,20 @@ export class Simulation {
   #nextTickMs(): number {
     const { paneMs, latenessMs, silences } = this.#rules;
     const last = this.#lastTickMs;
-    if (this.#stirred) return last + this.#tickMs;
+    // Ticks that were left out before a record came stay left out.
+    if (this.#stirred) return this.#onGrid(Math.max(last + 1, this.#nowMs));
     let next = (Math.floor((last - latenessMs) / paneMs) + 1) * paneMs + latenessMs;
     for (const { fromMs, untilMs } of silences) {
       if (fromMs > last && fromMs < next) next = fromMs;
       if (untilMs > last && untilMs < next) next = untilMs;
     }
-    return last + Math.ceil((next - last) / this.#tickMs) * this.#tickMs;
+    return this.#onGrid(next);
+  }
+
+  /** The first tick at or behind a time. */
+  #onGrid(ms: number): number {
+    const { startMs } = this.#options;
+    return startMs + Math.ceil((ms - startMs) / this.#tickMs) * this.#tickMs;
   }
 
   #tick(nowMs: number): void {
