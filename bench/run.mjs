@@ -5,7 +5,7 @@ import { bootstrap } from '../scripts/lib/bootstrap.mjs';
 import { runScript } from '../scripts/lib/run.mjs';
 
 const BARS = ['runtime', 'archiver', 'indexer', 'replay', 'restore'];
-const PARTS = ['pipeline', ...BARS, 'beside'];
+const PARTS = ['pipeline', ...BARS, 'beside', 'alerts'];
 
 await runScript(async ({ env, signal, print }) => {
   const named = process.argv.slice(2);
@@ -19,5 +19,6 @@ await runScript(async ({ env, signal, print }) => {
   const bars = BARS.filter((part) => parts.includes(part));
   if (bars.length > 0) await (await import('./bars.mjs')).measureBars(bars, signal, print);
   if (parts.includes('beside')) await (await import('./beside.mjs')).measureBeside(signal, print);
+  if (parts.includes('alerts')) await (await import('./alerts.mjs')).measureAlerts(signal, print);
   return 0;
 });

@@ -1,5 +1,6 @@
 import {
   type ConfigOf,
+  type Environment,
   httpUrl,
   kafkaVariables,
   loadConfig,
@@ -75,3 +76,13 @@ export const alertVariables = {
 export type AlertConfig = ConfigOf<typeof alertVariables>;
 
 export const readAlertConfig = (): AlertConfig => loadConfig(alertVariables, process.env);
+
+/** What rules mean depends on these two. Throws ConfigError. */
+export const readRulesConfig = (environment: Environment): Pick<AlertConfig, 'paneMs' | 'latenessMs'> =>
+  loadConfig({ paneMs: alertVariables.paneMs, latenessMs: alertVariables.latenessMs }, environment);
+
+/** Of this process: the command line reads it, and secrets that `ALERT_NOTIFIERS` names stand in it. */
+export const ownEnvironment: Environment = process.env;
+
+/** Set by who wants generated pages written instead of compared. */
+export const updateDocs = process.env.UPDATE_DOCS === '1';

@@ -1,4 +1,4 @@
-import { gapPolicies, groupNamed, streams } from '@tailrace/events';
+import { groupNamed, streams } from '@tailrace/events';
 import {
   createConsumerRuntime,
   createNativeConsumer,
@@ -86,7 +86,7 @@ export function createArchiver(config: ArchiverConfig, ports: ArchiverPorts, { g
       topics,
       sink,
       start: GROUP.start,
-      gaps: { kind: gapPolicies[GROUP.gapPolicy].now },
+      gaps: { kind: GROUP.gapPolicy },
       // Small enough that taking one in keeps the event loop for a few tens of milliseconds at most.
       batch: { maxRecords: 1_000, maxBytes: MIB, maxAgeMs: 500 },
       inFlightPerLane: BATCHES_IN_FLIGHT,

@@ -1,7 +1,6 @@
 import {
   ALERT_PARTIALS_TOPIC,
   decideGroupName,
-  gapPolicies,
   groups,
   replayable,
   replayGroupName,
@@ -119,7 +118,7 @@ export function requireKnownGroup(group: string, partitions: readonly PartitionL
 
 /** Whether a group gets from the lake what Kafka no longer holds. */
 export function restores(group: string): boolean {
-  return groups.some(({ name, gapPolicy }) => name === group && gapPolicies[gapPolicy].now === 'restore');
+  return groups.some(({ name, gapPolicy }) => name === group && gapPolicy === 'restore');
 }
 
 function withGap(group: string, partition: PartitionLag): GroupPartition {

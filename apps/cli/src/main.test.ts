@@ -42,6 +42,8 @@ describe('wrong use', () => {
     [['group', 'nonsense', 'more'], "unknown command 'nonsense'\n(commands of npx tailrace group: lag, reset)"],
     [['lake', 'nonsense'], "unknown command 'nonsense'\n(commands of npx tailrace lake: audit, query, ledger)"],
     [['replay', 'rnu'], "unknown command 'rnu'\n(commands of npx tailrace replay: window, plan, run, receipt, cancel, show, ls)"],
+    [['rules', 'chekc'], "unknown command 'chekc'\n(commands of npx tailrace rules: check, test, backtest)"],
+    [['alerts', 'nonsense'], "unknown command 'nonsense'\n(commands of npx tailrace alerts: ls, show, silence, unsilence, silences)"],
     [['topics', 'plan'], 'KAFKA_BOOTSTRAP_SERVERS is not set'],
     [['group', 'lag'], 'KAFKA_BOOTSTRAP_SERVERS is not set'],
     [['--endpoints', '/no/such/file', 'group', 'lag'], 'can not be read as an endpoints file'],
@@ -157,6 +159,14 @@ describe('servers that are gone', () => {
     vi.stubEnv('AWS_ENDPOINT_URL_S3', 'http://127.0.0.1:1');
     // What is wrong is told by the app, a process of its own.
     expect([await main(argv), told]).toEqual([2, '']);
+  });
+
+  it('rules are checked without any server', async () => {
+    const file = join(folder, 'rules.yaml');
+    writeFileSync(file, 'rules: []');
+    expect([await main(['rules', 'check', file]), told]).toEqual([0, '']);
+    writeFileSync(file, 'rules: 5');
+    expect([await main(['rules', 'check', '--json', file]), told]).toEqual([1, '']);
   });
 
   it('a pipeline whose start still runs is not said to have ended', async () => {

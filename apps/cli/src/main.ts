@@ -140,7 +140,7 @@ function buildProgram(behindDashes: readonly string[], done: (code: number) => v
   const dlq = noun(program, 'dlq', 'Look at dead letters: records that a group could not take.');
   addDlqVerbs(dlq, { place, withAdmin, noOtherWords: (command, option) => noOtherWords(command, behindDashes, option) });
 
-  for (const { noun: name, app, verbs, about, checks } of appNouns) {
+  for (const { noun: name, app, verbs, lakeVerbs, about, checks } of appNouns) {
     program
       .command(name)
       .description(about)
@@ -157,7 +157,7 @@ function buildProgram(behindDashes: readonly string[], done: (code: number) => v
         // The program has read --json, wherever it stood: the app, whose verbs have it as well, is told.
         const told = common().json === true ? [...args.slice(0, 1), '--json', ...args.slice(1)] : args;
         const appArgs = [name, ...told, ...behindDashes];
-        if (verbs.some((each) => each === verb) && !args.includes('--help')) {
+        if (lakeVerbs.some((each) => each === verb) && !args.includes('--help')) {
           try {
             await requireS3(from.environment, from.file);
           } catch (away) {

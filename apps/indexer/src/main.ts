@@ -1,4 +1,4 @@
-import { gapPolicies, groupNamed, POSITIONS_TOPIC, replayGroupName, streams, topicsFor } from '@tailrace/events';
+import { groupNamed, POSITIONS_TOPIC, replayGroupName, streams, topicsFor } from '@tailrace/events';
 import {
   type BrokerConsumer,
   type ConsumerRuntime,
@@ -143,7 +143,7 @@ await runService({
           topics,
           sink: sinkOf(broker, config.bulksAtOnce),
           start: GROUP.start,
-          gaps: { kind: gapPolicies[GROUP.gapPolicy].now, retentionMs },
+          gaps: { kind: GROUP.gapPolicy, retentionMs },
         },
         {
           broker,

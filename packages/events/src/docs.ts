@@ -126,11 +126,7 @@ export function topicsPage(): string {
     group.protocol,
     group.start,
   ]);
-  const policies = Object.entries(gapPolicies).map(([name, { now, about }]) => [
-    `\`${name}\``,
-    about,
-    now === name ? 'yes' : `not yet: \`${now}\` until then`,
-  ]);
+  const policies = Object.entries(gapPolicies).map(([name, about]) => [`\`${name}\``, about]);
   return `${GENERATED}
 # Topics and groups
 
@@ -155,9 +151,11 @@ At every assignment, and whenever an offset comes that was not expected, a parti
 - **recreated**: the topic was deleted and made anew under its name. Believed likewise, also after a restart: the group’s position in \`tailrace.positions\` names the life of the topic that it is of.
 - **void**: offsets that never held a record for readers, such as the markers of transactions. Nothing is missing; they are counted.
 
-${table(['policy', 'what it does about expired records', 'in this release'], policies)}
+${table(['policy', 'what it does about expired records'], policies)}
 
 With \`restore\` a partition reads what is missing from the lake, in order, and goes on from Kafka as soon as that has the next record and keeps it for longer than another hour (of a retention below four hours: a quarter of it), or at the lake’s end. What the lake declares lost, or has from before the archive, is passed and counted. What is not archived yet is waited for: it is asked for every 30 seconds, and \`/readyz\` names the range. What the lake should have and has not (an object that is gone or damaged) halts the partition by its exact range. Mend it and restart the group; or pass it with \`group reset --to offset:N\`, which for such a group may name an offset that Kafka no longer holds. While it restores, \`/readyz\` is degraded and says how far it is, \`tailrace_consumer_restoring\` is 1, and the log says when it began and ended, with counts.
+
+With \`fresh-first\` a partition goes on at the first record of the time that the group’s longest look-back needs, counted from now, or at the log’s start where that is later. What it passed is told: for the alert processor, alerts then say from when on the partition was counted.
 
 ## Where a group goes on
 

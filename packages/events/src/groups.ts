@@ -1,19 +1,13 @@
 /** What a group does about offsets that Kafka no longer holds. */
 export type GapPolicy = 'restore' | 'fresh-first' | 'record-and-go-on' | 'halt' | 'skip';
 
-/** What a consumer does about a gap in this release. */
-export type GapPolicyNow = Exclude<GapPolicy, 'fresh-first'>;
-
-/** Each policy: what it is, and what stands for it until it is built. */
-export const gapPolicies: Readonly<Record<GapPolicy, { readonly now: GapPolicyNow; readonly about: string }>> = {
-  restore: { now: 'restore', about: 'Reads what is missing from the lake, in order, and goes on from Kafka.' },
-  'fresh-first': { now: 'halt', about: 'Goes on near the end of the log, and says what it did not see.' },
-  'record-and-go-on': {
-    now: 'record-and-go-on',
-    about: 'Writes the exact range down as lost, and goes on at once: to wait would only lose more.',
-  },
-  halt: { now: 'halt', about: 'The partition stands still, and names the range and the command that ends it.' },
-  skip: { now: 'skip', about: 'Counts and logs the range, and goes on at the first record that is there.' },
+/** What each policy does. */
+export const gapPolicies: Readonly<Record<GapPolicy, string>> = {
+  restore: 'Reads what is missing from the lake, in order, and goes on from Kafka.',
+  'fresh-first': 'Goes on at the newest records that are needed, and says what it did not see.',
+  'record-and-go-on': 'Writes the exact range down as lost, and goes on at once: to wait would only lose more.',
+  halt: 'The partition stands still, and names the range and the command that ends it.',
+  skip: 'Counts and logs the range, and goes on at the first record that is there.',
 };
 
 /** A topic of a group's own: dead letters, records that wait for a fixed delay, or replayed records. */
@@ -84,9 +78,11 @@ export const groups = [
 
 export type GroupName = (typeof groups)[number]['name'];
 
+type GroupOf<N extends GroupName> = Extract<(typeof groups)[number], { readonly name: N }>;
+
 /** The declaration of a group. */
-export function groupNamed(name: GroupName): GroupDeclaration {
-  const found = groups.find((group) => group.name === name);
+export function groupNamed<const N extends GroupName>(name: N): GroupOf<N> {
+  const found = groups.find((group): group is GroupOf<N> => group.name === name);
   if (found === undefined) throw new Error(`no group is named ${name}`);
   return found;
 }

@@ -25,7 +25,6 @@ export { type EventFilter, filterMatches, type ParsedFilter, parseFilter } from 
 export {
   decideGroupName,
   type GapPolicy,
-  type GapPolicyNow,
   type GroupDeclaration,
   type GroupName,
   gapPolicies,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { serviceEventFields } from './fields.ts';
-import { generateEvents } from './traffic.ts';
+import { generateEvents, type TrafficOptions } from './traffic.ts';
 import { checkEventBytes } from './validate.ts';
 
 function take(seed: number, count: number) {
@@ -48,5 +48,19 @@ describe('generated traffic', () => {
     expect(errors.length / events.length).toBeLessThan(0.1);
     const windows = countBy(errors, ({ event, i }) => `${event.service} ${Math.floor(i / 1000)}`);
     expect(Math.max(...windows.values())).toBeGreaterThan(30);
+  });
+
+  it('can do without bursts, and can have them at fixed places', () => {
+    const failures = (bursts: TrafficOptions['bursts'], events: number): number[] => {
+      const generator = generateEvents({ seed: 3, nowMs: () => 0, ...(bursts === undefined ? {} : { bursts }) });
+      const codes = Array.from({ length: events }, () => generator.next().value.status_code ?? 0);
+      const thousands = Array.from({ length: events / 1000 }, (_, at) => codes.slice(at * 1000, (at + 1) * 1000));
+      return thousands.map((some) => some.filter((code) => code >= 500).length);
+    };
+    expect(Math.max(...failures('none', 60_000))).toBeLessThan(15);
+    const [calm, first = 0, , , second = 0] = failures({ everyEvents: 3000, events: 500 }, 6000);
+    expect(calm).toBeLessThan(15);
+    // From 1500 to 2000 and from 4500 to 5000: 40 % of one service, whichever it is.
+    expect(Math.min(first, second)).toBeGreaterThan(15);
   });
 });

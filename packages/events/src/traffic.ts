@@ -6,6 +6,11 @@ export interface TrafficOptions {
   readonly seed: number;
   /** Called once per event: its time in milliseconds since 1970. */
   readonly nowMs: () => number;
+  /**
+   * When bursts of errors come, each of one service. Absent: at random, about once in 20,000 events. Else one in every so many events, in the
+   * middle of them.
+   */
+  readonly bursts?: 'none' | { readonly everyEvents: number; readonly events: number };
 }
 
 const CUSTOMERS = 5000;
@@ -36,9 +41,16 @@ export function* generateEvents(options: TrafficOptions): Generator<ServiceEvent
   const customerRank = zipf(CUSTOMERS, 1.1);
   const serviceRank = zipf(services.length, 0.8);
   const pick = <T>(items: readonly T[]): T => items[Math.floor(random.next() * items.length)] as T;
+  const { bursts } = options;
+  const begins = (event: number): boolean => {
+    if (bursts === 'none') return false;
+    if (bursts === undefined) return random.next() < 1 / BURST_EVERY;
+    return event % bursts.everyEvents === Math.floor(bursts.everyEvents / 2);
+  };
+  const burstEvents = typeof bursts === 'object' ? bursts.events : BURST_EVENTS;
   let burst = { service: -1, left: 0 };
-  for (;;) {
-    if (burst.left-- <= 0 && random.next() < 1 / BURST_EVERY) burst = { service: serviceRank(random.next()), left: BURST_EVENTS };
+  for (let event = 0; ; event++) {
+    if (burst.left-- <= 0 && begins(event)) burst = { service: serviceRank(random.next()), left: burstEvents };
     const place = serviceRank(random.next());
     const service = services[place] as (typeof services)[number];
     const failed = random.next() < (burst.left > 0 && burst.service === place ? 0.4 : 0.004);

@@ -1,4 +1,4 @@
-export { type ClusterAdmin, connectAdmin, type OffsetAt, type PartitionLag } from './admin/cluster-admin.ts';
+export { type ClusterAdmin, connectAdmin, type LogEnds, type OffsetAt, type PartitionLag } from './admin/cluster-admin.ts';
 export { countGroupMembers } from './admin/group-view.ts';
 export { ContractError, type ContractMode, checkTopics } from './admin/topic-contract.ts';
 export { type ActualTopic, describeChange, describeDone, planTopics, type TopicChange, type TopicSpec } from './admin/topic-plan.ts';
@@ -61,7 +61,7 @@ export {
 } from './recover/channel-record.ts';
 export { type DeadLetter, deadLetterRecord, readDeadLetter } from './recover/dead-letter.ts';
 export { BUDGET_RULE, type BudgetRule } from './recover/dead-letter-budget.ts';
-export { connectTimeReader, type FirstTimes, firstTimes, type TimeReader } from './recover/first-times.ts';
+export { connectTimeReader, type FirstOf, type FirstTimes, firstTimes, type RecordPlace, type TimeReader } from './recover/first-times.ts';
 export { type GapDone, type GapPolicy, gapDone } from './recover/gap-policy.ts';
 export { gapFinding, gapWay } from './recover/gap-sentence.ts';
 export { oldestUnread } from './recover/oldest-unread.ts';

@@ -163,13 +163,14 @@ export class ChannelQueue {
   /** One try, which ends: by itself, by the limit of a try, or because it is not wanted any more. */
   async #send({ notification }: Delivery, flight: AbortController): Promise<SendOutcome> {
     const { clock, limits } = this.#ports;
+    const tryMs = this.#notifier.tryMs ?? limits.tryMs;
     const ended = new AbortController();
     let late = false;
     const sent = this.#notifier.send(notification, flight.signal).catch(
       // A fault of ours in one channel must end neither the process nor the alert.
       (error: unknown): SendOutcome => ({ kind: 'retry', reason: error instanceof Error ? error.message : String(error) }),
     );
-    const ignored = clock.sleep(limits.tryMs, AbortSignal.any([ended.signal, flight.signal])).then(async (): Promise<SendOutcome> => {
+    const ignored = clock.sleep(tryMs, AbortSignal.any([ended.signal, flight.signal])).then(async (): Promise<SendOutcome> => {
       late = !ended.signal.aborted && !flight.signal.aborted;
       if (late) flight.abort();
       await clock.sleep(ABORTED_MS, ended.signal);
@@ -177,7 +178,7 @@ export class ChannelQueue {
     });
     const outcome = await Promise.race([sent, ignored]);
     ended.abort();
-    return late && outcome.kind === 'retry' ? { kind: 'retry', reason: `no answer within ${limits.tryMs / 1000} s` } : outcome;
+    return late && outcome.kind === 'retry' ? { kind: 'retry', reason: `no answer within ${tryMs / 1000} s` } : outcome;
   }
 
   #drop(incident: string, entry: Entry): void {

@@ -41,7 +41,11 @@ export function postJson(post: HttpPost): Promise<HttpAnswer> {
       ...(allowPrivate ? (lookup === undefined ? {} : { lookup: anyLookup(lookup) }) : { lookup: publicLookup(lookup) }),
     });
     request.on('error', reject);
-    request.on('response', (response) => readAnswer(request, response).then(resolve, reject));
+    request.on('response', (response) => {
+      // From here on the status is the answer, also when the signal aborts while the body is read.
+      request.off('error', reject).on('error', () => {});
+      readAnswer(request, response).then(resolve, reject);
+    });
     request.end(bytes);
   });
 }
@@ -73,8 +77,11 @@ function readAnswer(request: ClientRequest, response: IncomingMessage): Promise<
   });
 }
 
-/** Faults of the moment that have a status of their own; and every 5xx. */
-const RETRIED = new Set([408, 425, 429]);
+/**
+ * Besides every 5xx: faults of the moment that have a status of their own, and a credential that is not accepted, which says nothing of the notification: it
+ * is mended, and what waited goes.
+ */
+const RETRIED = new Set([401, 403, 407, 408, 425, 429]);
 const REASON_CHARACTERS = 200;
 
 /** What an HTTP answer says of the notification. */

@@ -9,6 +9,8 @@ export type SendOutcome =
 /** One channel to people or to a system that pages them. `send` never rejects and ends soon after `signal` aborts. */
 export interface Notifier {
   readonly name: string;
+  /** How long a try may take, where the receivers of this kind are slower than others. */
+  readonly tryMs?: number;
   send(notification: Notification, signal: AbortSignal): Promise<SendOutcome>;
   close(): Promise<void>;
 }

@@ -2,14 +2,15 @@ import { createHmac } from 'node:crypto';
 import { type Clock, systemClock } from '@tailrace/kafka-kit';
 import { expect, test } from 'vitest';
 import type { Lookup } from './address-guard.ts';
+import { HttpNotifier, type HttpOptions } from './http-notifier.ts';
 import { AT_MS, notification } from './testing/notifications.ts';
 import { receive, receiveRaw } from './testing/receiver.ts';
-import { Webhook, type WebhookOptions } from './webhook.ts';
+import { webhookMessage } from './webhook.ts';
 
 const clock: Clock = { ...systemClock, nowMs: () => AT_MS + 999 };
 
-function webhook(url: URL, options: Partial<WebhookOptions> = {}): Webhook {
-  return new Webhook('oncall', { url, allowPrivate: true, ...options }, clock);
+function webhook(url: URL, { secret, ...options }: Partial<HttpOptions> & { readonly secret?: string } = {}): HttpNotifier {
+  return new HttpNotifier('oncall', { url, allowPrivate: true, ...options }, clock, (told, nowMs) => webhookMessage(told, nowMs, secret));
 }
 
 const never = new AbortController().signal;
@@ -66,6 +67,8 @@ test.each([
   [301, { location: '/elsewhere' }, { kind: 'refused', reason: 'answered 301: redirects are not followed, set the URL that it leads to' }],
   [307, { location: '/elsewhere' }, { kind: 'refused', reason: 'answered 307: redirects are not followed, set the URL that it leads to' }],
   [400, {}, { kind: 'refused', reason: 'answered 400: why it is so' }],
+  [401, {}, { kind: 'retry', reason: 'answered 401: why it is so' }],
+  [403, {}, { kind: 'retry', reason: 'answered 403: why it is so' }],
   [404, {}, { kind: 'refused', reason: 'answered 404: why it is so' }],
   [408, {}, { kind: 'retry', reason: 'answered 408: why it is so' }],
   [425, {}, { kind: 'retry', reason: 'answered 425: why it is so' }],

@@ -1,44 +1,53 @@
 import { createHmac } from 'node:crypto';
-import type { Clock } from '@tailrace/kafka-kit';
-import type { Lookup } from './address-guard.ts';
-import { sendOverHttp } from './http-post.ts';
+import { isoTime } from '@tailrace/kafka-kit';
+import type { HttpMessage } from './http-notifier.ts';
 import type { Notification } from './notification.ts';
-import type { Notifier, SendOutcome } from './notifier.ts';
-import { webhookBody } from './webhook-body.ts';
 
-export interface WebhookOptions {
-  readonly url: URL;
-  /** Signs each post; absent: posts are not signed. */
-  readonly secret?: string;
-  readonly allowPrivate: boolean;
-  readonly lookup?: Lookup;
-}
+/** Grows only by fields; what changes the meaning of one is a new version. */
+export const WEBHOOK_VERSION = 1;
 
-/** Posts the whole notification as JSON. The body of a notification is the same bytes at every try; the signature is of the try. */
-export class Webhook implements Notifier {
-  readonly name: string;
-  readonly #options: WebhookOptions;
-  readonly #clock: Clock;
-
-  constructor(name: string, options: WebhookOptions, clock: Clock) {
-    this.name = name;
-    this.#options = options;
-    this.#clock = clock;
-  }
-
-  send(notification: Notification, signal: AbortSignal): Promise<SendOutcome> {
-    const { secret, ...post } = this.#options;
-    const body = webhookBody(notification);
-    const timestamp = String(Math.floor(this.#clock.nowMs() / 1000));
-    const signed = secret === undefined ? {} : { 'x-tailrace-signature': `sha256=${signatureOf(secret, timestamp, body)}` };
-    const headers = { 'idempotency-key': notification.key, 'x-tailrace-timestamp': timestamp, ...signed };
-    return sendOverHttp({ ...post, body, headers, signal }, () => this.#clock.nowMs());
-  }
-
-  async close(): Promise<void> {}
+/** The whole notification as JSON, the same bytes at every try; the signature is of the try. Without a secret nothing is signed. */
+export function webhookMessage(notification: Notification, nowMs: number, secret: string | undefined): HttpMessage {
+  const body = JSON.stringify(webhookBody(notification));
+  const timestamp = String(Math.floor(nowMs / 1000));
+  const signed = secret === undefined ? {} : { 'x-tailrace-signature': `sha256=${signatureOf(secret, timestamp, body)}` };
+  return { body, headers: { 'idempotency-key': notification.key, 'x-tailrace-timestamp': timestamp, ...signed } };
 }
 
 /** HMAC-SHA256 in hex over `<timestamp>.<body>`: with the time in it, a post that somebody recorded can not be used again later. */
-export function signatureOf(secret: string, timestamp: string, body: string): string {
+function signatureOf(secret: string, timestamp: string, body: string): string {
   return createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex');
+}
+
+/** Times in RFC 3339. Its schema: webhook-schema.ts. */
+export function webhookBody(notification: Notification): Readonly<Record<string, unknown>> {
+  const { key, incident, status, rule, group, severity, summary, labels, response, runbook, evidence } = notification;
+  const time = (ms: number | null): string | null => (ms === null ? null : isoTime(ms));
+  return {
+    version: WEBHOOK_VERSION,
+    key,
+    incident,
+    status,
+    rule,
+    group,
+    severity,
+    summary,
+    labels,
+    response: { do: response.do, do_not: response.doNot },
+    ...(runbook === undefined ? {} : { runbook }),
+    started_at: time(notification.startedMs),
+    decided_at: time(notification.decidedMs),
+    evidence: {
+      text: evidence.text,
+      value: evidence.value,
+      threshold: evidence.threshold,
+      events: evidence.events,
+      window_start: time(evidence.windowStartMs),
+      window_end: time(evidence.windowEndMs),
+      complete_up_to: time(evidence.completeUpToMs),
+      missing: evidence.missing,
+      broker_time: time(evidence.brokerMs),
+      event_time: time(evidence.eventMs),
+    },
+  };
 }

@@ -1,5 +1,5 @@
 /** The forms that values of a rules file may have. From one table of them come the reader, the JSON Schema for editors, and the page in docs/reference. */
-import { isMap, isScalar, isSeq, type Node } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
 import { didYouMean } from './did-you-mean.ts';
 import type { Reading } from './reading.ts';
 
@@ -8,6 +8,8 @@ export interface Shape<T> {
   /** What would fit, as it stands behind "must be": `a text of at most 64 characters`. */
   readonly words: string;
   readonly schema: object;
+  /** Of a map: for the page. */
+  readonly keys?: KeyTable;
   read(node: Node, reading: Reading): T | undefined;
 }
 
@@ -29,13 +31,16 @@ export type ValuesOf<K extends KeyTable> = {
 };
 
 function unfit(node: Node, reading: Reading, words: string): undefined {
+  if (isScalar(node) && node.value === null) {
+    reading.problem(node, `This must be ${words}, and nothing is there.`);
+    return undefined;
+  }
   const found = isMap(node) ? 'a map' : isSeq(node) ? 'a list' : isScalar(node) ? shown(node.value) : 'this';
   reading.problem(node, `This must be ${words}, and ${found} is not.`);
   return undefined;
 }
 
 function shown(value: unknown): string {
-  if (value === null || value === undefined) return 'nothing';
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
@@ -163,6 +168,7 @@ export function map<const K extends KeyTable>(keys: K, what: string): Shape<Valu
   const required = Object.keys(keys).filter((name) => keys[name]?.required === true);
   return {
     words,
+    keys,
     schema: {
       type: 'object',
       properties: Object.fromEntries(
@@ -229,6 +235,7 @@ export function variant<P, const K extends KeyTable>(plain: Shape<P>, keys: K, w
   const words = `${plain.words}, or a map with one of ${names.join(', ')}`;
   return {
     words,
+    keys,
     schema: {
       anyOf: [
         plain.schema,
@@ -263,7 +270,8 @@ export function variant<P, const K extends KeyTable>(plain: Shape<P>, keys: K, w
 function readValue<T>(value: unknown, holder: Node, shape: Shape<T>, reading: Reading): T | undefined {
   const node = reading.resolve(value);
   if (node !== undefined) return shape.read(node, reading);
-  reading.problem(holder, `This must be ${shape.words}, and nothing is there.`);
+  if (isAlias(value)) reading.problem(value, `Nothing before this has the anchor &${value.source}.`);
+  else reading.problem(holder, `This must be ${shape.words}, and nothing is there.`);
   return undefined;
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Admin } from '@platformatic/kafka';
-import type { TopicPartition } from '../records.ts';
+import { partitionKey, type TopicPartition } from '../records.ts';
 import type { KafkaSettings } from '../settings.ts';
 import type { ActualTopic, TopicChange } from './topic-plan.ts';
 
@@ -17,6 +17,13 @@ export interface OffsetAt extends TopicPartition {
   readonly offset: number | undefined;
 }
 
+/** Where the logs of partitions end, as a look-up told that was begun at `begunMs` by this machine's clock. */
+export interface LogEnds {
+  readonly begunMs: number;
+  /** By `partitionKey`. */
+  readonly ends: ReadonlyMap<string, number>;
+}
+
 /** What Kafka's own tools do, and the native client can not: topic settings and groups’ offsets. */
 export interface ClusterAdmin {
   /** The named topics as they are; those that do not exist are left out. */
@@ -30,6 +37,10 @@ export interface ClusterAdmin {
   groupLag(group: string, topics: readonly string[]): Promise<PartitionLag[]>;
   /** Of each partition the first offset whose broker time is at or behind `timeMs`; undefined where there is none yet. */
   offsetsAt(topics: readonly string[], timeMs: number): Promise<OffsetAt[]>;
+  /** As `offsetsAt`, of single partitions, each at a time of its own: one request a broker. */
+  offsetsAtTimes(questions: readonly (TopicPartition & { readonly timeMs: number })[]): Promise<OffsetAt[]>;
+  /** One request a broker, cheap enough for several a second: the brokers' places in the cluster are asked for every few seconds only. */
+  logEnds(partitions: readonly TopicPartition[]): Promise<LogEnds>;
   deleteTopics(names: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -140,6 +151,16 @@ class SecondClientAdmin implements ClusterAdmin {
     );
   }
 
+  async offsetsAtTimes(questions: readonly (TopicPartition & { readonly timeMs: number })[]): Promise<OffsetAt[]> {
+    const found = await this.#listed(questions.map(({ topic, partition, timeMs }) => ({ topic, partition, timestamp: BigInt(timeMs) })));
+    return questions.map(({ topic, partition }) => ({ topic, partition, offset: found.get(partitionKey({ topic, partition })) }));
+  }
+
+  async logEnds(partitions: readonly TopicPartition[]): Promise<LogEnds> {
+    const begunMs = Date.now();
+    return { begunMs, ends: await this.#listed(partitions.map(({ topic, partition }) => ({ topic, partition, timestamp: LATEST }))) };
+  }
+
   async deleteTopics(names: readonly string[]): Promise<void> {
     if (names.length > 0) await this.#admin.deleteTopics({ topics: [...names] });
   }
@@ -157,6 +178,30 @@ class SecondClientAdmin implements ClusterAdmin {
         partitions: (metadata.topics.get(name)?.partitions ?? []).map((_, partitionIndex) => ({ partitionIndex, timestamp })),
       })),
     });
+  }
+
+  /** What the leaders answer, by `partitionKey`; without partitions that have no such offset. */
+  async #listed(asked: readonly (TopicPartition & { readonly timestamp: bigint })[]): Promise<ReadonlyMap<string, number>> {
+    if (asked.length === 0) return new Map();
+    const names = [...new Set(asked.map(({ topic }) => topic))];
+    const topics = names.map((name) => ({
+      name,
+      partitions: asked.flatMap(({ topic, partition, timestamp }) => (topic === name ? [{ partitionIndex: partition, timestamp }] : [])),
+    }));
+    try {
+      const listed = await this.#admin.listOffsets({ topics });
+      return new Map(
+        listed.flatMap(({ name, partitions }) =>
+          partitions.flatMap(({ partitionIndex: partition, offset }) =>
+            offset < 0n ? [] : [[partitionKey({ topic: name, partition }), Number(offset)] as const],
+          ),
+        ),
+      );
+    } catch (fault) {
+      // A leader may have moved: the next look-up asks who it is.
+      this.#admin.clearMetadata();
+      throw fault;
+    }
   }
 
   /** Asked first: a metadata request for a topic that is not there is an error of the whole request. */

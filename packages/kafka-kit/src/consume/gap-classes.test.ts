@@ -17,8 +17,21 @@ interface Story {
   readonly recreated: boolean;
 }
 
+const fresh = (from: number | undefined): GapPolicy & { readonly from: number | undefined } => ({
+  kind: 'fresh-first',
+  freshFrom: async () => from,
+  from,
+});
+
 const story = fc.record({
-  policy: fc.constantFrom<GapPolicy>({ kind: 'halt' }, { kind: 'skip' }, { kind: 'record-and-go-on' }),
+  policy: fc.constantFrom<GapPolicy>(
+    { kind: 'halt' },
+    { kind: 'skip' },
+    { kind: 'record-and-go-on' },
+    fresh(undefined),
+    fresh(0),
+    fresh(30),
+  ),
   running: fc.boolean(),
   read: fc.integer({ min: 1, max: 25 }),
   appended: fc.integer({ min: 0, max: 25 }),
@@ -46,7 +59,8 @@ function ending({ policy, running, read, recreated }: Story, start: number, end:
   if (read > end) return { gap: `truncated ${end}-${read} halted`, goesOnAt: undefined };
   if (read >= start) return { gap: undefined, goesOnAt: read };
   const way = done('expired');
-  return { gap: `expired ${read}-${start} ${way}`, goesOnAt: way === 'halted' ? undefined : start };
+  const to = policy.kind === 'fresh-first' ? Math.max(start, Math.min((policy as ReturnType<typeof fresh>).from ?? end, end)) : start;
+  return { gap: `expired ${read}-${to} ${way}`, goesOnAt: way === 'halted' ? undefined : to };
 }
 
 async function play(told: Story): Promise<void> {

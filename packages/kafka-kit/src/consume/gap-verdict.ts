@@ -37,6 +37,14 @@ export class GapVerdict {
     return gapDone(this.#context.options.gaps ?? HALT, kind);
   }
 
+  /** The gap, longer by what is not worth reading any more; only of a group whose policy is `fresh-first`. `logEnd`: where all of it ends that there is. */
+  async withStale(lane: LaneState, gap: Gap, logEnd: number): Promise<Gap> {
+    const { gaps } = this.#context.options;
+    if (gaps?.kind !== 'fresh-first') return gap;
+    const fresh = Math.min((await gaps.freshFrom(lane.tp)) ?? logEnd, logEnd);
+    return { ...gap, to: Math.max(gap.to, fresh) };
+  }
+
   tell(lane: LaneState, gap: Gap): void {
     this.#context.observe({ kind: 'gap', lane: lane.tp, gap, done: this.done(gap) });
   }
@@ -50,7 +58,7 @@ export class GapVerdict {
   #sentence(lane: LaneState, gap: Gap): string {
     const { gate, options } = this.#context;
     // A side channel's consumer keeps its position where a reset of the group writes it, too.
-    const keeper = options.sink.assign === undefined || gate !== undefined ? 'group' : 'sink';
+    const keeper = options.sink.assign === undefined || options.rewinds || gate !== undefined ? 'group' : 'sink';
     return gapSentence(options.group, lane, gap, keeper);
   }
 }

@@ -53,11 +53,11 @@ export class Opening {
       start: options.start,
       kept,
       knowsLife: lives.has(partitionKey(lane)),
-      ...(sink === undefined ? {} : { sink }),
+      ...(sink === undefined || options.rewinds ? {} : { sink }),
       ...(reopenAt === undefined ? {} : { reopenAt }),
     });
     const gap = kind === 'recreated' ? recreatedAt(at) : gapAt(facts, at);
-    if (gap === undefined) this.#beginAt(lane, facts, { kind, at }, kept);
+    if (gap === undefined) this.#beginAt(lane, facts, { kind, at: sink ?? at }, kept);
     else if (!this.#verdict.believed(lane, gap)) return;
     else if (this.#verdict.done(gap) === 'halted') this.#verdict.halt(lane, gap);
     else if (this.#verdict.done(gap) === 'restored') {
@@ -65,7 +65,7 @@ export class Opening {
       this.#restoring.begin(lane, gap);
     } else if (kind === 'recreated')
       this.#tell(lane, { ...facts, incarnation: kept?.own?.incarnation ?? '' }, gap, () => this.beginLife(lane));
-    else this.#tell(lane, facts, gap, () => this.#begin(lane, facts, gap.to, kept));
+    else this.#tell(lane, facts, gap, ({ to }) => this.#begin(lane, facts, to, kept));
   }
 
   #beginAt(lane: LaneState, facts: Lane, { kind, at }: OpeningPosition, kept: KeptFor | undefined): void {
@@ -88,12 +88,13 @@ export class Opening {
   }
 
   /** Tells the sink of a gap while the lane has nothing under way; fails like a look-up, and then the lane is opened from the beginning. */
-  #tell(lane: LaneState, of: Lane, gap: Gap, goOn: () => void): void {
+  #tell(lane: LaneState, of: Lane, met: Gap, goOn: (gap: Gap) => void): void {
     this.#lookUps.run(lane, async () => {
+      const gap = this.#verdict.done(met) === 'fresh' ? await this.#verdict.withStale(lane, met, of.logEnd) : met;
       await this.#context.options.sink.gap?.(of, gap);
       return () => {
         this.#verdict.tell(lane, gap);
-        goOn();
+        goOn(gap);
       };
     });
   }

@@ -28,6 +28,11 @@ export interface ConsumerOptions {
   readonly drain: { readonly revokeMs: number; readonly stopMs: number };
   /** Where a group begins that never committed anything. */
   readonly start: StartPolicy;
+  /**
+   * The sink's `assign` only goes back before the group's position, to read again what it must know: the position is the group's all the same, and is what
+   * is held against the log.
+   */
+  readonly rewinds?: true;
   /** What is done about records that can not be got any more; where it is not said, the lane halts. */
   readonly gaps?: GapPolicy;
   /** Topics whose older records are compacted away: a void there is no news to anybody, and a batch may reach over it. */
@@ -107,8 +112,8 @@ export function checkOptions(options: ConsumerOptions, ports: Pick<RuntimePorts,
   if (buffer.resumeAtBytes >= buffer.pauseAtBytes) throw new RangeError('resumeAtBytes must be below pauseAtBytes');
   if (options.drain.revokeMs > options.drain.stopMs) throw new RangeError('drain.revokeMs must not exceed drain.stopMs');
   // Passed without a word to anybody, a hole would be passed in silence.
-  if (options.gaps?.kind === 'record-and-go-on' && options.sink.gap === undefined)
-    throw new RangeError(`sink ${options.sink.name} has no gap(), and so can not record gaps`);
+  if ((options.gaps?.kind === 'record-and-go-on' || options.gaps?.kind === 'fresh-first') && options.sink.gap === undefined)
+    throw new RangeError(`sink ${options.sink.name} has no gap(), and so can not be told of gaps`);
   if (options.gaps?.kind === 'restore' && ports.history === undefined)
     throw new RangeError(`group ${options.group} is to restore gaps, and has no history to read them from`);
   // A batch that can never fill would wait for its age while reading is paused: legal, but slow without a reason.

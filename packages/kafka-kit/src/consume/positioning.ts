@@ -107,7 +107,7 @@ export class Positioning {
     const { held } = lane.phase;
     const jump = classifyJump(facts, { position: lane.expected, incarnation: lane.facts?.incarnation }, delivered);
     if (jump.kind === 'gap') {
-      this.#meet(lane, jump.gap);
+      this.#meet(lane, jump.gap, facts.logEnd);
       return;
     }
     this.#goOn(lane);
@@ -150,7 +150,7 @@ export class Positioning {
   }
 
   /** A gap in front of a lane that was read. */
-  #meet(lane: LaneState, found: Gap): void {
+  #meet(lane: LaneState, found: Gap, logEnd = 0): void {
     if (!this.#verdict.believed(lane, found)) return;
     const gap = found.kind === 'recreated' ? recreatedAt(lane.life?.provenEnd ?? found.from) : found;
     const done = this.#verdict.done(gap);
@@ -158,13 +158,21 @@ export class Positioning {
     else if (done === 'restored') {
       this.#goOn(lane);
       this.#restoring.begin(lane, gap);
-    } else if (gap.kind === 'recreated') this.#endLife(lane, gap);
+    } else if (done === 'fresh')
+      // What comes meanwhile is held back, as while any check runs.
+      this.#lookUps.run(lane, async () => {
+        const longer = await this.#verdict.withStale(lane, gap, logEnd);
+        return () => this.#pass(lane, longer);
+      });
+    else if (gap.kind === 'recreated') this.#endLife(lane, gap);
     else this.#pass(lane, gap);
   }
 
   /** Goes on behind what is gone, once the sink knows. */
   #pass(lane: LaneState, { kind, from, to }: Gap): void {
-    const held = lane.phase.kind === 'checking' ? lane.phase.held : [];
+    const isFresh = this.#context.options.gaps?.kind === 'fresh-first';
+    const all = lane.phase.kind === 'checking' ? lane.phase.held : [];
+    const held = isFresh ? all.filter(({ offset }) => offset >= to) : all;
     const first = held[0]?.offset;
     // The log's start may have moved on since the client jumped to it: what is in hand is not lost.
     const end = first !== undefined && first > from && first < to ? first : to;

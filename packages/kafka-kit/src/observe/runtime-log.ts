@@ -145,6 +145,7 @@ const DONE: Readonly<Record<Exclude<GapDone, 'void'>, string>> = {
   skipped: ': passed over, as the group is told to',
   recorded: ': written down by the sink, and on',
   restored: ': they are read from the history',
+  fresh: ': passed over, with what is too old to matter, and on',
 };
 
 function gap({ lane, gap: { kind, from, to }, done }: Extract<RuntimeEvent, { kind: 'gap' }>): RuntimeLogLine {

@@ -16,7 +16,7 @@ const GAP = {
   ...PARTITION,
   kind: everyOf<Gap['kind']>({ expired: true, truncated: true, recreated: true, void: true }),
   // In words: a series of each with each for every partition would be mostly ones that can not be.
-  done: everyOf<GapDone>({ halted: true, skipped: true, recorded: true, restored: true, void: true }).join(', '),
+  done: everyOf<GapDone>({ halted: true, skipped: true, recorded: true, restored: true, fresh: true, void: true }).join(', '),
 };
 
 const REASON = { ...GROUP, reason: `the first ${MAX_SKIP_REASONS} that the sink names, then \`other\`` };

@@ -17,9 +17,17 @@ export type FirstOf = TopicPartition & { readonly first: number };
  */
 export type FirstTimes = (positions: readonly FirstOf[]) => Promise<ReadonlyMap<string, number>>;
 
-/** Reads first times again and again, one look after another. */
+/** Where a record stands, and its broker time. */
+export interface RecordPlace {
+  readonly offset: number;
+  readonly timestampMs: number;
+}
+
+/** Reads first records again and again, one look after another. */
 export interface TimeReader {
   readonly firstTimes: FirstTimes;
+  /** As `firstTimes`, with the offset of each record: above the one that was asked for where nothing readable stands there. */
+  firstRecords(positions: readonly FirstOf[]): Promise<ReadonlyMap<string, RecordPlace>>;
   close(): Promise<void>;
 }
 
@@ -36,26 +44,31 @@ export async function connectTimeReader(settings: KafkaSettings, group: string):
     await consumer.close(CLOSE_MS);
     throw fault;
   }
-  return {
-    async firstTimes(positions) {
-      const times = new Map<string, number>();
-      if (positions.length === 0) return times;
-      const waited = new Map(positions.map((position) => [partitionKey(position), position]));
-      consumer.assign(positions.map(({ topic, partition, first }) => ({ topic, partition, nextToRead: first })));
-      try {
-        let deliveredMs = performance.now();
-        while (waited.size > 0 && performance.now() - deliveredMs < QUIET_MS) {
-          const [record] = await consumer.poll(1, POLL_MS);
-          if (record === undefined || !waited.delete(partitionKey(record))) continue;
-          times.set(partitionKey(record), record.timestampMs);
-          consumer.unassign([{ topic: record.topic, partition: record.partition }]);
-          deliveredMs = performance.now();
-        }
-        return times;
-      } finally {
-        // The next look may ask for the same partition at another offset.
-        if (waited.size > 0) consumer.unassign([...waited.values()].map(({ topic, partition }) => ({ topic, partition })));
+  const firstRecords = async (positions: readonly FirstOf[]): Promise<ReadonlyMap<string, RecordPlace>> => {
+    const places = new Map<string, RecordPlace>();
+    if (positions.length === 0) return places;
+    const waited = new Map(positions.map((position) => [partitionKey(position), position]));
+    consumer.assign(positions.map(({ topic, partition, first }) => ({ topic, partition, nextToRead: first })));
+    try {
+      let deliveredMs = performance.now();
+      while (waited.size > 0 && performance.now() - deliveredMs < QUIET_MS) {
+        const [record] = await consumer.poll(1, POLL_MS);
+        if (record === undefined || !waited.delete(partitionKey(record))) continue;
+        places.set(partitionKey(record), { offset: record.offset, timestampMs: record.timestampMs });
+        consumer.unassign([{ topic: record.topic, partition: record.partition }]);
+        deliveredMs = performance.now();
       }
+      return places;
+    } finally {
+      // The next look may ask for the same partition at another offset.
+      if (waited.size > 0) consumer.unassign([...waited.values()].map(({ topic, partition }) => ({ topic, partition })));
+    }
+  };
+  return {
+    firstRecords,
+    async firstTimes(positions) {
+      const places = await firstRecords(positions);
+      return new Map([...places].map(([key, { timestampMs }]) => [key, timestampMs]));
     },
     close: () => consumer.close(CLOSE_MS),
   };

@@ -1,4 +1,5 @@
 import type { Gap } from '../consume/contract.ts';
+import type { TopicPartition } from '../records.ts';
 
 /** What a group does about records that it can not get any more. */
 export type GapPolicy =
@@ -12,13 +13,18 @@ export type GapPolicy =
    * What Kafka no longer holds is read from a history, in order, and then the lane goes on from Kafka. `retentionMs`: how long a topic keeps its records,
    * by its name; of a topic that is not in it all is read from the history that it has.
    */
-  | { readonly kind: 'restore'; readonly retentionMs?: ReadonlyMap<string, number> };
+  | { readonly kind: 'restore'; readonly retentionMs?: ReadonlyMap<string, number> }
+  /**
+   * The lane goes on where its newest records begin that are worth reading, never below the log's start; the sink is told what it passes.
+   * `freshFrom`: the first such offset; undefined where there is none yet.
+   */
+  | { readonly kind: 'fresh-first'; readonly freshFrom: (partition: TopicPartition) => Promise<number | undefined> };
 
 /**
- * What became of a gap: the lane halted before it, passed it by choice, passed it when the sink had it, or reads it from a history; of a `void` there is
- * nothing to miss.
+ * What became of a gap: the lane halted before it, passed it by choice, passed it when the sink had it, reads it from a history, or passed it and
+ * older records behind it (`fresh`); of a `void` there is nothing to miss.
  */
-export type GapDone = 'halted' | 'skipped' | 'recorded' | 'restored' | 'void';
+export type GapDone = 'halted' | 'skipped' | 'recorded' | 'restored' | 'fresh' | 'void';
 
 type Done = Readonly<Record<Gap['kind'], GapDone>>;
 
@@ -31,6 +37,7 @@ const WAYS: Readonly<Record<GapPolicy['kind'], Done>> = {
   skip: { expired: 'skipped', truncated: 'halted', recreated: 'halted', void: 'void' },
   'record-and-go-on': { expired: 'recorded', truncated: 'halted', recreated: 'recorded', void: 'void' },
   restore: { expired: 'restored', truncated: 'halted', recreated: 'halted', void: 'void' },
+  'fresh-first': { expired: 'fresh', truncated: 'halted', recreated: 'halted', void: 'void' },
 };
 
 export const HALT: GapPolicy = { kind: 'halt' };

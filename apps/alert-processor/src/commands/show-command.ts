@@ -1,0 +1,47 @@
+import { TAILRACE } from '@tailrace/kafka-kit';
+import { ConfigError } from '@tailrace/service';
+import type { AlertState } from '../decide/alert-state.ts';
+import { incidentKey } from '../decide/subject.ts';
+import { alertJson, alertPage, groupOf, groupWords, inOrder } from './alert-view.ts';
+import { type AlertTopics, withAlerts } from './alerts-kafka.ts';
+import { EXIT, type Ports } from './ports.ts';
+
+/** `alerts show`: one alert whole, by its rule and group, or by its incident. */
+export async function showCommand(
+  what: string,
+  group: readonly string[],
+  json: boolean,
+  ports: Ports,
+  topics: AlertTopics,
+): Promise<number> {
+  const { alerts } = await withAlerts(ports, topics, (kafka) => kafka.states());
+  const [state, ...more] = inOrder(matching(alerts, what, group));
+  if (state === undefined) throw new ConfigError([nothing(alerts, what)]);
+  if (more.length > 0) {
+    const some = [state, ...more].slice(0, 10).map((each) => groupWords(groupOf(each)));
+    throw new ConfigError([`${what} has ${more.length + 1} alerts: name the group of one, like ${some.join(' | ')}.`]);
+  }
+  if (json) ports.out(`${JSON.stringify({ ...alertJson(state), notification: state.transitions.at(-1)?.notification ?? null })}\n`);
+  else ports.out(`${alertPage(state, ports.nowMs()).join('\n')}\n`);
+  return EXIT.good;
+}
+
+/** `what` is an incident (or a key that begins with one), or a rule, whose alerts `group` narrows by NAME=VALUE. */
+export function matching(alerts: readonly AlertState[], what: string, group: readonly string[]): readonly AlertState[] {
+  if (what.includes('/'))
+    return alerts.filter(({ rule, group: text, episodeMs }) => {
+      const incident = incidentKey(rule, text, episodeMs);
+      return what === incident || what.startsWith(`${incident}/`);
+    });
+  return alerts.filter((state) => {
+    if (state.rule !== what) return false;
+    const words = Object.entries(groupOf(state)).map(([name, value]) => `${name}=${value ?? '(none)'}`);
+    return group.every((wanted) => words.includes(wanted) || state.group === wanted);
+  });
+}
+
+function nothing(alerts: readonly AlertState[], what: string): string {
+  const rules = [...new Set(alerts.map(({ rule }) => rule))].sort();
+  const known = rules.length === 0 ? 'no rule has fired yet' : `these have fired: ${rules.slice(0, 20).join(', ')}`;
+  return `There is no such alert of ${what} (${known}): ${TAILRACE} alerts ls --all shows them all.`;
+}

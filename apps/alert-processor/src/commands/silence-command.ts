@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isoTime, TAILRACE } from '@tailrace/kafka-kit';
+import { ConfigError } from '@tailrace/service';
+import type { Silence } from '../messages/message.ts';
+import { span } from './alert-view.ts';
+import { type AlertsKafka, type AlertTopics, withAlerts } from './alerts-kafka.ts';
+import { EXIT, type Ports } from './ports.ts';
+import { rulesOf, type SilenceFlags, silenceOf } from './silence-request.ts';
+import { StateFold } from './state-fold.ts';
+
+const TAKEN_MS = 15_000;
+const LOOK_MS = 300;
+
+/** `alerts silence`: nobody is told of some alerts for a while. Resolves once the processors hold it, or none runs. */
+export async function silenceCommand(flags: SilenceFlags, ports: Ports, topics: AlertTopics): Promise<number> {
+  const rules = flags.rule === undefined ? undefined : await rulesOf(ports.environment);
+  return await withAlerts(ports, topics, async (kafka) => {
+    const { alerts } = flags.group === undefined ? { alerts: [] } : await kafka.states();
+    const silence = silenceOf(flags, ports.nowMs(), rules, alerts);
+    const taken = await tellAndWait(kafka, silence, ports);
+    if (flags.json === true) ports.out(`${JSON.stringify({ silence: silenceJson(silence), ...taken })}\n`);
+    else
+      ports.out(
+        `${silenceLine(silence, ports.nowMs())}\n${takenWords(taken)}\nTake it back with: ${TAILRACE} alerts unsilence ${silence.id}\n`,
+      );
+    return EXIT.good;
+  });
+}
+
+/** `alerts unsilence`: takes a silence of the command line back. */
+export async function unsilenceCommand(id: string, json: boolean, ports: Ports, topics: AlertTopics): Promise<number> {
+  if (id.startsWith('file-')) throw new ConfigError([`The silence ${id} stands in the rules file: take it out there.`]);
+  return await withAlerts(ports, topics, async (kafka) => {
+    const known = (await kafka.states()).silences.find(({ silence }) => silence.id === id)?.silence;
+    if (known === undefined)
+      throw new ConfigError([`No processor holds a silence ${id}: ${TAILRACE} alerts silences shows those that there are.`]);
+    const over = { ...known, untilMs: known.fromMs };
+    const taken = await tellAndWait(kafka, over, ports);
+    if (json) ports.out(`${JSON.stringify({ id, ...taken })}\n`);
+    else ports.out(`Silence ${id} is taken back.\n${takenWords(taken)}\n`);
+    return EXIT.good;
+  });
+}
+
+/** `alerts silences`: those that hold or will hold, and with `all` those that are over. */
+export async function silencesCommand(
+  flags: { readonly all?: boolean; readonly json?: boolean },
+  ports: Ports,
+  topics: AlertTopics,
+): Promise<number> {
+  const ofFile = (await rulesOf(ports.environment))?.silences ?? [];
+  const { silences } = await withAlerts(ports, topics, (kafka) => kafka.states());
+  const byId = new Map([...ofFile, ...silences.map(({ silence }) => silence)].map((silence) => [silence.id, silence]));
+  const nowMs = ports.nowMs();
+  const shown = [...byId.values()]
+    .filter(({ fromMs, untilMs }) => flags.all === true || (untilMs > nowMs && untilMs > fromMs))
+    .sort((a, b) => a.untilMs - b.untilMs);
+  if (flags.json === true) ports.out(`${JSON.stringify({ silences: shown.map(silenceJson) })}\n`);
+  else ports.out(`${shown.map((silence) => silenceLine(silence, nowMs)).join('\n') || 'There is no silence.'}\n`);
+  return EXIT.good;
+}
+
+interface Taken {
+  /** Partitions that hold it. */
+  readonly taken: number;
+  readonly partitions: number;
+  /** Processes that decide now. */
+  readonly deciders: number;
+}
+
+/** Tells every partition, and waits until each holds it, or nobody is there to take it. */
+async function tellAndWait(kafka: AlertsKafka, silence: Silence, ports: Ports): Promise<Taken> {
+  // What is written before the silence is told can not hold it.
+  let read = await kafka.stateRanges();
+  await kafka.tell(silence);
+  const fold = new StateFold();
+  const partitions = read.length;
+  const deadlineMs = performance.now() + TAKEN_MS;
+  for (;;) {
+    read = await kafka.more(fold, read);
+    const taken = fold.silences.filter((each) => each.silence.id === silence.id && each.silence.untilMs === silence.untilMs).length;
+    const deciders = taken === partitions ? 0 : await kafka.deciders();
+    if (taken === partitions || deciders === 0 || performance.now() > deadlineMs || ports.signal.aborted)
+      return { taken, partitions, deciders };
+    await sleep(LOOK_MS);
+  }
+}
+
+function takenWords({ taken, partitions, deciders }: Taken): string {
+  if (taken === partitions) return 'Every partition holds it.';
+  if (deciders === 0) return 'It is written. No alert-processor runs: it holds as soon as one does (within two days).';
+  return `It is written, and ${taken} of ${partitions} partitions hold it by now: the others take it as soon as their alert-processor gets there.`;
+}
+
+function silenceJson({ id, rule, group, fromMs, untilMs, comment }: Silence): object {
+  return {
+    id,
+    rule: rule ?? null,
+    group: group === undefined ? null : JSON.parse(group),
+    from: isoTime(fromMs),
+    until: isoTime(untilMs),
+    comment,
+  };
+}
+
+/** A group from the command line or a file is JSON; whatever else stands there is shown as it is. */
+function silenceLine({ id, rule, group, fromMs, untilMs, comment }: Silence, nowMs: number): string {
+  const what = rule === undefined ? 'every rule' : group === undefined ? rule : `${rule} ${group}`;
+  if (untilMs <= fromMs) return `${id}  ${what}  taken back  ${comment}`;
+  const left = untilMs <= nowMs ? 'over' : fromMs > nowMs ? `begins in ${span(fromMs - nowMs)}` : `${span(untilMs - nowMs)} left`;
+  return `${id}  ${what}  until ${isoTime(untilMs)} (${left})  ${comment}`;
+}

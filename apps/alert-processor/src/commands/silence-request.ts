@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto';
+import { parseInstant } from '@tailrace/events';
+import { TAILRACE } from '@tailrace/kafka-kit';
+import { ConfigError, type Environment } from '@tailrace/service';
+import type { AlertState } from '../decide/alert-state.ts';
+import type { Silence } from '../messages/message.ts';
+import { didYouMean } from '../rules/did-you-mean.ts';
+import { parseDuration } from '../rules/durations.ts';
+import { groupText } from '../rules/group-of.ts';
+import { readRuleFiles } from '../rules/read-rules.ts';
+import { problemLine } from '../rules/reading.ts';
+import type { RuleSet } from '../rules/rule.ts';
+import { readRulesAt } from '../rules/rule-files.ts';
+
+export interface SilenceFlags {
+  readonly rule?: string;
+  readonly group?: readonly string[];
+  readonly for?: string;
+  readonly until?: string;
+  readonly comment: string;
+  readonly json?: boolean;
+}
+
+/** alert-state keeps a record for 30 days; a longer silence would end without a word. */
+const MAX_SILENCE_MS = 30 * 86_400_000;
+const MAX_COMMENT_LENGTH = 500;
+/** Any: what a rule groups by does not depend on them. */
+const READING = { paneMs: 10_000, latenessMs: 60_000 };
+
+/** What can be checked without looking anywhere. @throws ConfigError */
+export function checkSilence(flags: SilenceFlags, nowMs: number): void {
+  untilMs(flags, nowMs);
+  if (flags.comment.trim() === '' || flags.comment.length > MAX_COMMENT_LENGTH)
+    throw new ConfigError([`Say why with --comment, in at most ${MAX_COMMENT_LENGTH} characters: people will ask.`]);
+  if (flags.group !== undefined && flags.rule === undefined) throw new ConfigError(['A group is one of a rule: name it with --rule.']);
+  for (const word of flags.group ?? [])
+    if (!/^[^=]+(=|$)/s.test(word)) throw new ConfigError([`--group is NAME=VALUE, and ${word} is not.`]);
+}
+
+function untilMs({ for: length, until }: SilenceFlags, nowMs: number): number {
+  if ((length === undefined) === (until === undefined)) throw new ConfigError(['Say how long: --for 2h, or --until 2026-03-01T09:00:00Z.']);
+  const lengthMs = length === undefined ? undefined : parseDuration(length);
+  const atMs = length === undefined ? parseInstant(until ?? '')?.epochMs : lengthMs === undefined ? undefined : nowMs + lengthMs;
+  if (atMs === undefined)
+    throw new ConfigError([
+      length === undefined
+        ? `--until is a time with its zone, like 2026-03-01T09:00:00Z, and ${until} is not.`
+        : `--for is a length of time like 30m, 2h or 1d, and ${length} is not.`,
+    ]);
+  if (atMs <= nowMs) throw new ConfigError([`The silence is over before it begins: --until ${until} is past.`]);
+  if (atMs - nowMs > MAX_SILENCE_MS)
+    throw new ConfigError(['A silence lasts for at most 30 days: a longer one stands in the rules file, under silences.']);
+  return atMs;
+}
+
+/** The rules of ALERT_RULES, where it is set. @throws ConfigError */
+export async function rulesOf(environment: Environment): Promise<RuleSet | undefined> {
+  const path = environment.ALERT_RULES;
+  if (path === undefined || path === '') return undefined;
+  const found = await readRulesAt(path);
+  if ('problem' in found) throw new ConfigError([`ALERT_RULES can not be read: ${found.problem}`]);
+  const read = readRuleFiles(found.files, READING);
+  if ('problems' in read) throw new ConfigError(read.problems.map(problemLine));
+  return read.rules;
+}
+
+/** The silence that is asked for. `alerts`: those that there are, which know what their rule groups by where the rules are not at hand. @throws ConfigError */
+export function silenceOf(flags: SilenceFlags, nowMs: number, rules: RuleSet | undefined, alerts: readonly AlertState[]): Silence {
+  const { rule, group, comment } = flags;
+  const names = rule === undefined ? undefined : groupNames(rule, rules, alerts);
+  return {
+    id: `s-${randomBytes(4).toString('hex')}`,
+    ...(rule === undefined ? {} : { rule }),
+    ...(group === undefined || rule === undefined ? {} : { group: wholeGroup(rule, group, names) }),
+    fromMs: nowMs,
+    untilMs: untilMs(flags, nowMs),
+    comment,
+  };
+}
+
+/** What a rule groups by; undefined where nobody here knows. @throws ConfigError where there is no such rule. */
+function groupNames(rule: string, rules: RuleSet | undefined, alerts: readonly AlertState[]): readonly string[] | undefined {
+  const known = rules?.rules.find(({ name }) => name === rule);
+  if (known !== undefined) return known.groupBy;
+  const told = alerts.find((state) => state.rule === rule)?.transitions.at(-1)?.notification.group;
+  // Alerts about tailrace itself stand in no file.
+  if (told !== undefined || rules === undefined || rule.startsWith('tailrace.')) return told === undefined ? undefined : Object.keys(told);
+  const names = rules.rules.map(({ name }) => name);
+  throw new ConfigError([`There is no rule ${rule}${didYouMean(rule, names)} in the file that ALERT_RULES names.`]);
+}
+
+/** A group as rules name it: all its values, in the order of `group_by`. `NAME` without a value is a group without that field. */
+function wholeGroup(rule: string, given: readonly string[], names: readonly string[] | undefined): string {
+  const values = new Map(given.map((word) => [word.split('=', 1)[0] ?? '', word.includes('=') ? word.slice(word.indexOf('=') + 1) : null]));
+  if (names === undefined)
+    throw new ConfigError([
+      `Nobody here knows what ${rule} groups by, since it has not fired yet: set ALERT_RULES to the rules, or silence the whole rule. ${TAILRACE} alerts ls --all shows what has fired.`,
+    ]);
+  if (values.size !== given.length || values.size !== names.length || !names.every((name) => values.has(name)))
+    throw new ConfigError([`The rule ${rule} groups by ${names.join(', ') || 'nothing'}: name exactly these with --group.`]);
+  return JSON.stringify(names.map((name) => groupText(values.get(name))));
+}

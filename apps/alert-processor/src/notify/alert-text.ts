@@ -1,0 +1,41 @@
+import { isoTime } from '@tailrace/kafka-kit';
+import type { Notification } from './notification.ts';
+
+/** `FIRING critical: shop answers with errors`, on one line: also the subject of a mail. */
+export function headline({ status, severity, summary }: Notification): string {
+  return oneLine(`${status === 'firing' ? `FIRING ${severity}` : 'RESOLVED'}: ${summary}`);
+}
+
+/** What people need behind the headline, a name and its text each. */
+export function details(notification: Notification): readonly (readonly [name: string, text: string])[] {
+  const { status, rule, group, labels, response, runbook, startedMs, evidence, incident } = notification;
+  const named = Object.entries(group).map(([name, value]) => `${name}=${value ?? '(none)'}`);
+  const about = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+  const to: readonly (readonly [string, string])[] =
+    status === 'firing'
+      ? [['Do', response.do], ['Do not', response.doNot], ...(runbook === undefined ? [] : ([['Runbook', runbook]] as const))]
+      : [];
+  return [
+    ...to,
+    ['Evidence', evidence.text],
+    ['Since', isoTime(startedMs)],
+    ['Complete up to', evidence.completeUpToMs === null ? 'not known' : isoTime(evidence.completeUpToMs)],
+    ...(evidence.missing.length === 0 ? [] : ([['Not seen', evidence.missing.join('; ')]] as const)),
+    ['Rule', rule],
+    ...(named.length === 0 ? [] : ([['Group', named.join(', ')]] as const)),
+    ...(about.length === 0 ? [] : ([['Labels', about.join(', ')]] as const)),
+    ['Incident', incident],
+  ];
+}
+
+/** Without line breaks and other control characters, which end a header or a line where the receiver has lines. */
+export function oneLine(text: string): string {
+  return text.replaceAll(/[\p{C}\s]+/gu, ' ').trim();
+}
+
+/** At most so many UTF-16 units, and no half of a character at the end. */
+export function cut(text: string, units: number): string {
+  if (text.length <= units) return text;
+  const kept = text.slice(0, units - 1);
+  return `${/[\uD800-\uDBFF]$/.test(kept) ? kept.slice(0, -1) : kept}…`;
+}

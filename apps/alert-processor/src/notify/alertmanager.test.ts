@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { alertmanagerMessage } from './alertmanager.ts';
+import { notification } from './testing/notifications.ts';
+
+const HOLD_MS = 7 * 86_400_000;
+
+test('what is posted', () => {
+  const told = notification({
+    group: { 'attributes.tier': 'gold', '1st': 'x', region: null, service: ' ' },
+    labels: { severity: 'mine', team: 'a' },
+  });
+  expect(JSON.parse(alertmanagerMessage(told, HOLD_MS).body)).toEqual([
+    {
+      labels: { alertname: 'errors-by-service', severity: 'critical', attributes_tier: 'gold', _1st: 'x', team: 'a' },
+      annotations: expect.objectContaining({
+        summary: 'shop answers with errors',
+        do: 'Look at the last deployment of the service.',
+        do_not: 'Do not restart the database.',
+        evidence: 'count 153 > 100 in 1 min',
+        complete_up_to: '2025-12-31T23:59:00.000Z',
+        not_seen: 'partition 3 is 60 s behind',
+        incident: told.incident,
+      }),
+      startsAt: '2025-12-31T23:59:00.000Z',
+      endsAt: '2026-01-08T00:00:00.000Z',
+      generatorURL: 'https://runbooks.example.com/errors',
+    },
+  ]);
+  const [resolved] = JSON.parse(alertmanagerMessage({ ...told, status: 'resolved' }, HOLD_MS).body);
+  expect(resolved.endsAt).toBe('2026-01-01T00:00:00.000Z');
+});

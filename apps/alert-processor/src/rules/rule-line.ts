@@ -1,0 +1,23 @@
+import { reachOf } from '../panes/check-reach.ts';
+import { printDuration } from './durations.ts';
+import type { Rule } from './rule.ts';
+
+/** What a rule means, in one line: `errors: fires when count > 5 in 1m, for each service; looks back 1m; version 0123456789abcdef`. */
+export function ruleLine(rule: Rule): string {
+  return `${rule.name}: ${ruleMeaning(rule)}; looks back ${printDuration(reachOf(rule))}; version ${rule.version}`;
+}
+
+function ruleMeaning({ measure, window, condition, forMs, minCount, rememberMs, groupBy }: Rule): string {
+  const length = `${printDuration(window.ms)}${window.kind === 'tumbling' ? ' (tumbling)' : ''}`;
+  const what =
+    rememberMs === undefined
+      ? `${measure.text} ${condition.operator} ${condition.threshold} in ${length}`
+      : `nothing came for ${length} and something did in the ${printDuration(rememberMs)} before`;
+  return [
+    `fires when ${what}`,
+    ...(forMs === 0 ? [] : [`for ${printDuration(forMs)} on end`]),
+    ...(minCount === 0 ? [] : [`with at least ${minCount} events`]),
+  ]
+    .join(' ')
+    .concat(groupBy.length === 0 ? '' : `, for each ${groupBy.join(' and ')}`);
+}

@@ -1,0 +1,41 @@
+import type { ChannelView } from '../notify/channel-queue.ts';
+import type { CanaryTrack } from './canary-track.ts';
+import type { Vital } from './heartbeat.ts';
+
+/** A tick comes every quarter of a second; behind one its states are written, which may take as long as Kafka's own time-out. */
+const TICK_MS = 15_000;
+const CANARY_MS = 30_000;
+const UNSENT_MS = 120_000;
+
+const seconds = (ms: number): number => Math.round(ms / 1000);
+
+/** That the deciding stage has decided, and that Kafka has taken what it decided. `lastMs`: when that was last so; undefined: never yet. */
+export function decidesStill(lastMs: () => number | undefined): Vital {
+  return (nowMs) => {
+    const last = lastMs();
+    if (last === undefined) return 'nothing is decided yet';
+    return nowMs - last <= TICK_MS ? undefined : `nothing was decided, or written, for ${seconds(nowMs - last)} s`;
+  };
+}
+
+/** That canaries come round: each partition's was accepted and seen. A process that posts none has nothing to say. */
+export function canariesComeRound(track: CanaryTrack): Vital {
+  return (nowMs) => {
+    const { forMs, reason } = track.failing(nowMs);
+    if (forMs > CANARY_MS) return `the gateway does not take canaries (${reason})`;
+    const states = track.states(nowMs);
+    const unseen = states.filter(({ waitingMs }) => waitingMs > CANARY_MS).map(({ partition }) => partition);
+    if (unseen.length > 0) return `canaries do not come back from the partitions ${unseen.join(', ')}`;
+    const never = states.filter(({ ageMs }) => ageMs === undefined);
+    return never.length === 0 ? undefined : `no canary has come back yet from ${never.length} partitions`;
+  };
+}
+
+/** That what was decided leaves the process. A receiver that is down for long withholds the heartbeat: somebody is not told. */
+export function queuesMove(view: () => readonly ChannelView[]): Vital {
+  return (nowMs) => {
+    const stuck = view().filter(({ oldestMs }) => oldestMs !== undefined && nowMs - oldestMs > UNSENT_MS);
+    if (stuck.length === 0) return undefined;
+    return `notifications wait for ${stuck.map(({ channel, held }) => `${channel} (${held})`).join(', ')}`;
+  };
+}

@@ -1,0 +1,98 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ManualClock, metricFaults } from '@tailrace/kafka-kit/testing';
+import { createLogger, createMetrics } from '@tailrace/service';
+import { expect, test } from 'vitest';
+import type { SelfCondition } from '../decide/self-conditions.ts';
+import type { Message } from '../messages/message.ts';
+import { CANARY_RULE, canaryGroup } from './canary-rule.ts';
+import type { SourceView } from './dead-man.ts';
+import { Watch } from './watch.ts';
+import { WATCH_METRICS } from './watch-metrics.ts';
+
+const SOURCE = { topic: 'service-events', incarnation: 'AbCd-_12', partition: 0 };
+
+function canaryCell(eventMs: number, rule = CANARY_RULE): Message {
+  const cell = { rule: { name: rule, version: '1' }, group: canaryGroup('canary-1'), paneMs: 0, source: SOURCE, offset: 1 };
+  return { kind: 'cells', cells: [{ ...cell, brokerMs: eventMs, eventMs, partial: ['count', 1] }] };
+}
+
+test('canaries go round through a gateway, conditions are told in every second, and every figure is fed', async () => {
+  const posts: string[] = [];
+  let status = 200;
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => {
+      posts.push(request.url ?? '');
+      response.writeHead(status).end('{}');
+    });
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const clock = new ManualClock();
+  const metrics = createMetrics();
+  const conditions: SelfCondition[] = [];
+  const world = { sources: [] as readonly SourceView[] | undefined, sick: undefined as string | undefined };
+  const watch = new Watch(
+    {
+      stream: 'service-events',
+      latenessMs: 60_000,
+      allowedDelayMs: 30_000,
+      canary: { url, everyMs: 5000 },
+      heartbeatUrl: new URL('/beat', url),
+    },
+    {
+      clock,
+      log: createLogger({ name: 'test', level: 'fatal', secrets: [] }),
+      metrics,
+      deciding: {
+        streamPartitions: () => 1,
+        decides: () => true,
+        sources: () => world.sources,
+        condition: (condition) => conditions.push(condition),
+      },
+      channels: () => [],
+      vitals: [() => world.sick],
+    },
+  );
+  const counted = async (line: string) => (await metrics.metrics()).includes(`${line}\n`);
+  const until = async (line: string) => {
+    for (let look = 0; !(await counted(line)); look++) {
+      if (look > 500) throw new Error(`never came: ${line}\n${await metrics.metrics()}`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  };
+  await until('tailrace_alert_canaries_total{outcome="accepted"} 1');
+  const postedMs = clock.nowMs();
+  await clock.advance(800);
+  watch.accepted(canaryCell(postedMs, 'another-rule'));
+  watch.ticked();
+  expect(await counted('tailrace_alert_canary_round_trip_seconds_count 0')).toBe(true);
+  watch.accepted(canaryCell(postedMs));
+  watch.accepted(canaryCell(postedMs - 5000));
+  await clock.advance(300);
+  watch.ticked();
+  expect(await counted('tailrace_alert_canary_round_trip_seconds_sum 1.1')).toBe(true);
+  expect(await counted('tailrace_alert_canary_age_seconds{partition="0"} 1.1')).toBe(true);
+  // A second has not passed since the first look.
+  expect(conditions.map(({ rule }) => rule)).toEqual(['tailrace.behind', 'tailrace.blind', 'tailrace.gateway']);
+  status = 500;
+  await clock.advance(3900);
+  await until('tailrace_alert_canaries_total{outcome="failed"} 1');
+  world.sources = undefined;
+  watch.ticked();
+  expect(conditions).toHaveLength(3);
+  status = 200;
+  world.sick = undefined;
+  world.sources = [{ partition: 0, watermarkMs: clock.nowMs() - 61_500, heardMs: clock.nowMs(), blind: [] }];
+  watch.accepted(canaryCell(clock.nowMs()));
+  await clock.advance(1000);
+  watch.ticked();
+  expect(await counted('tailrace_alert_counted_behind_seconds{partition="0"} 2.5')).toBe(true);
+  await clock.advance(4000);
+  await until('tailrace_alert_heartbeats_total{outcome="sent"} 1');
+  expect(await metricFaults(metrics, WATCH_METRICS)).toEqual([]);
+  expect(new Set(posts)).toEqual(new Set(['/v1/events', '/beat']));
+  await watch.stop();
+  server.close();
+  server.closeAllConnections();
+});

@@ -1,0 +1,150 @@
+import { type Clock, type Registered, registerMetrics, type SetGauge } from '@tailrace/kafka-kit';
+import type { Logger, Metrics } from '@tailrace/service';
+import type { SelfCondition } from '../decide/self-conditions.ts';
+import type { Message } from '../messages/message.ts';
+import type { ChannelView } from '../notify/channel-queue.ts';
+import { CanaryPoster } from './canary.ts';
+import { CANARY_RULE } from './canary-rule.ts';
+import { CanaryTrack } from './canary-track.ts';
+import { DeadMan, type SourceView } from './dead-man.ts';
+import { Heartbeat, type Vital } from './heartbeat.ts';
+import { canariesComeRound, decidesStill, queuesMove } from './vitals.ts';
+import { WATCH_METRICS } from './watch-metrics.ts';
+
+/** What the deciding stage of this process can be asked and told. */
+export interface DecidingStage {
+  /** How many partitions the stream has; undefined while it is not known. */
+  streamPartitions(): number | undefined;
+  /** Whether this process decides about a group of a rule now, and is ready to. */
+  decides(rule: string, group: string): boolean;
+  /** What is known of each partition of the stream; undefined while this process decides nothing. */
+  sources(): readonly SourceView[] | undefined;
+  /** Tells whether a condition holds, to the decider of its group; ignored where another process decides about it. */
+  condition(condition: SelfCondition, nowMs: number): void;
+}
+
+export interface WatchOptions {
+  readonly stream: string;
+  readonly latenessMs: number;
+  readonly allowedDelayMs: number;
+  readonly canary: { readonly url: URL; readonly everyMs: number } | undefined;
+  readonly heartbeatUrl: URL | undefined;
+}
+
+export interface WatchPorts {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly deciding: DecidingStage;
+  readonly channels: () => readonly ChannelView[];
+  /** What else must be well for alerts to be told, besides what the watch sees by itself. */
+  readonly vitals: readonly Vital[];
+}
+
+/** How often it is looked whether alerts can be trusted. */
+const LOOK_MS = 1000;
+
+/** Watches the alert processor itself: by canaries, by what it knows of its own lateness, and by a heartbeat for the case that it is gone. */
+export class Watch {
+  readonly #options: WatchOptions;
+  readonly #ports: WatchPorts;
+  readonly #track = new CanaryTrack();
+  readonly #figures: Registered<typeof WATCH_METRICS>;
+  readonly #poster: CanaryPoster | undefined;
+  readonly #heartbeat: Heartbeat | undefined;
+  #deadMan: DeadMan | undefined;
+  /** The latest canary of each partition that was taken in since the last tick. */
+  #takenIn = new Map<number, number>();
+  #tickedMs: number | undefined;
+  /** As they were at the last look. */
+  #sources: readonly SourceView[] = [];
+  #lookedMs = 0;
+
+  constructor(options: WatchOptions, ports: WatchPorts) {
+    const { clock, log, deciding, channels } = ports;
+    this.#options = options;
+    this.#ports = ports;
+    this.#figures = registerMetrics(ports.metrics, WATCH_METRICS, {
+      canaryAge: (set) => this.#setAges(set),
+      countedBehind: (set) => this.#setBehind(set),
+    });
+    const tell = (fault: string | undefined, well: string) => (fault === undefined ? log.info(well) : log.error(fault));
+    this.#poster =
+      options.canary === undefined
+        ? undefined
+        : new CanaryPoster(options.canary, {
+            clock,
+            track: this.#track,
+            partitions: () => deciding.streamPartitions(),
+            decidesHere: (group) => deciding.decides(CANARY_RULE, group),
+            answered: ({ kind }, canaries) => this.#figures.canaries.inc({ outcome: kind }, canaries),
+            onChange: (fault) =>
+              tell(fault === undefined ? undefined : `the gateway does not take all canaries: ${fault}`, 'the gateway takes canaries'),
+          });
+    const canaries = this.#poster === undefined ? [] : [canariesComeRound(this.#track)];
+    const vitals = [...ports.vitals, decidesStill(() => this.#tickedMs), ...canaries, queuesMove(channels)];
+    this.#heartbeat =
+      options.heartbeatUrl === undefined
+        ? undefined
+        : new Heartbeat(options.heartbeatUrl, {
+            clock,
+            vitals,
+            beat: (outcome) => this.#figures.heartbeats.inc({ outcome }),
+            onChange: (fault) => tell(fault, 'the heartbeat is sent'),
+          });
+  }
+
+  /** A message was taken in by a decider. */
+  accepted(message: Message): void {
+    if (message.kind !== 'cells') return;
+    for (const { rule, source, eventMs } of message.cells) {
+      if (rule.name !== CANARY_RULE || eventMs <= (this.#takenIn.get(source.partition) ?? 0)) continue;
+      this.#takenIn.set(source.partition, eventMs);
+    }
+  }
+
+  /** It was decided upon everything that was taken in, and Kafka has taken what came of it. */
+  ticked(): void {
+    const nowMs = this.#ports.clock.nowMs();
+    this.#tickedMs = nowMs;
+    for (const [partition, eventMs] of this.#takenIn) {
+      const roundTripMs = this.#track.saw(partition, eventMs, nowMs);
+      if (roundTripMs !== undefined) this.#figures.canaryRoundTrip.observe(Math.max(0, roundTripMs) / 1000);
+    }
+    this.#takenIn.clear();
+    if (nowMs - this.#lookedMs < LOOK_MS) return;
+    this.#lookedMs = nowMs;
+    this.#look(nowMs);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#poster?.stop(), this.#heartbeat?.stop()]);
+  }
+
+  #look(nowMs: number): void {
+    const { deciding } = this.#ports;
+    const sources = deciding.sources();
+    this.#sources = sources ?? [];
+    if (sources === undefined) {
+      // Another member decides; what was not heard of meanwhile is no fault when this one begins again.
+      this.#deadMan = undefined;
+      return;
+    }
+    const { stream, latenessMs, allowedDelayMs } = this.#options;
+    this.#deadMan ??= new DeadMan({ stream, latenessMs, allowedDelayMs, sinceMs: nowMs });
+    const canaries =
+      this.#poster === undefined ? {} : { canaries: { states: this.#track.states(nowMs), failing: this.#track.failing(nowMs) } };
+    for (const condition of this.#deadMan.look({ sources, ...canaries }, nowMs)) deciding.condition(condition, nowMs);
+  }
+
+  #setBehind(set: SetGauge<'partition'>): void {
+    const nowMs = this.#ports.clock.nowMs();
+    for (const { partition, watermarkMs } of this.#sources)
+      if (watermarkMs !== undefined) set({ partition }, Math.max(0, nowMs - this.#options.latenessMs - watermarkMs) / 1000);
+  }
+
+  #setAges(set: SetGauge<'partition'>): void {
+    for (const { partition, ageMs } of this.#track.states(this.#ports.clock.nowMs()))
+      if (ageMs !== undefined) set({ partition }, ageMs / 1000);
+  }
+}
