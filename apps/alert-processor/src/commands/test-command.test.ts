@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { rulesTest } from './rules-test.ts';
+import type { Ports } from './ports.ts';
+import { testCommand } from './test-command.ts';
 
-const OPTIONS = { paneMs: 10_000, latenessMs: 60_000 };
 const RULES = `rules:
 - {name: errors, summary: s, where: status_code >= 500, measure: count, window: 1m, condition: "> 2", response: {do: a, do_not: b}}
 `;
@@ -23,13 +23,16 @@ describe('tailrace rules test', () => {
   let folder: string;
   let out: string;
   let note: string;
-  const ports = {
+  const ports: Ports = {
     out: (text: string) => {
       out += text;
     },
     note: (text: string) => {
       note += text;
     },
+    nowMs: Date.now,
+    environment: {},
+    signal: new AbortController().signal,
   };
 
   beforeEach(async () => {
@@ -48,14 +51,14 @@ describe('tailrace rules test', () => {
 
   it('runs the cases of a rules file', async () => {
     const path = await file('alerts.yaml', `${RULES}cases:${CASE}`);
-    expect(await rulesTest([path], {}, ports, OPTIONS)).toBe(0);
+    expect(await testCommand([path], {}, ports)).toBe(0);
     expect(out).toBe(`ok      three errors page (${path}:4)\n1 case, none failed.\n`);
   });
 
   it('runs cases beside the rules, and says what differs', async () => {
     await file('alerts.yaml', RULES);
     const path = await file('alerts.test.yaml', `cases:${WRONG}  rules: alerts.yaml${CASE}  rules: alerts.yaml`);
-    expect(await rulesTest([path], {}, ports, OPTIONS)).toBe(1);
+    expect(await testCommand([path], {}, ports)).toBe(1);
     expect(out).toBe(
       [
         `failed  three errors do not page (${path}:2)`,
@@ -69,7 +72,7 @@ describe('tailrace rules test', () => {
 
   it('prints JSON', async () => {
     const path = await file('alerts.yaml', `${RULES}cases:${CASE}${WRONG}`);
-    expect(await rulesTest([path], { json: true }, ports, OPTIONS)).toBe(1);
+    expect(await testCommand([path], { json: true }, ports)).toBe(1);
     expect(JSON.parse(out)).toMatchObject({
       failed: 1,
       cases: [
@@ -97,7 +100,7 @@ describe('tailrace rules test', () => {
     ['a bad rule in the same file', 'a.yaml', `rules: [{name: X}]\ncases:${CASE}`, /a\.yaml:1:\d+: This must be a name/],
   ])('tells %s in one sentence, with exit code 2', async (_, name, text, problem) => {
     const path = text === '' ? join(folder, name) : await file(name, text);
-    expect(await rulesTest([path], {}, ports, OPTIONS)).toBe(2);
+    expect(await testCommand([path], {}, ports)).toBe(2);
     expect(note).toMatch(problem);
     expect(out).toBe('');
   });

@@ -1,27 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
+import { readRulesConfig } from '../config.ts';
 import { groupValues } from '../decide/subject.ts';
 import { type RulesOptions, readRules } from '../rules/read-rules.ts';
 import { problemLine, type RuleProblem } from '../rules/reading.ts';
 import { type Case, type RulesOf, readCases } from '../simulate/read-cases.ts';
 import { type CaseResult, runCase, type SeenAlert } from '../simulate/run-case.ts';
-
-export interface RulesTestPorts {
-  /** The result. */
-  out(text: string): void;
-  /** What stands in the way of it. */
-  note(text: string): void;
-}
-
-const EXIT = { good: 0, failed: 1, wrongUse: 2 } as const;
+import { EXIT, type Ports } from './ports.ts';
 
 /** `tailrace rules test FILE...`: runs the cases of the files, and says which are not as expected. Resolves with the exit code. */
-export async function rulesTest(
-  files: readonly string[],
-  flags: { readonly json?: boolean },
-  ports: RulesTestPorts,
-  options: RulesOptions,
-): Promise<number> {
+export async function testCommand(files: readonly string[], flags: { readonly json?: boolean }, ports: Ports): Promise<number> {
+  const options = readRulesConfig(ports.environment);
   const cases: Case[] = [];
   const problems: RuleProblem[] = [];
   for (const file of files) {
