@@ -1,4 +1,4 @@
-import { mergePartials } from '../measures/merge.ts';
+import { mergeAll } from '../measures/merge.ts';
 import type { Partial } from '../measures/partial.ts';
 import type { Rule } from '../rules/rule.ts';
 import type { Coverage } from './coverage.ts';
@@ -81,19 +81,19 @@ interface Merged {
 }
 
 function mergeWindow(group: GroupPanes | undefined, startMs: number, endMs: number, paneMs: number): Merged {
-  let partial: Partial | undefined;
+  const partials: Partial[] = [];
   let brokerMs = Number.NEGATIVE_INFINITY;
   let eventMs = Number.NEGATIVE_INFINITY;
-  if (group === undefined || group.newestMs < startMs) return { partial, brokerMs, eventMs };
+  if (group === undefined || group.newestMs < startMs) return { partial: undefined, brokerMs, eventMs };
   for (let at = startMs; at < endMs && at <= group.newestMs; at += paneMs) {
     const pane = group.panes.get(at);
     const merged = pane?.merged;
     if (pane === undefined || merged === undefined) continue;
-    partial = partial === undefined ? merged : mergePartials(partial, merged);
+    partials.push(merged);
     if (pane.brokerMs > brokerMs) brokerMs = pane.brokerMs;
     if (pane.eventMs > eventMs) eventMs = pane.eventMs;
   }
-  return { partial, brokerMs, eventMs };
+  return { partial: mergeAll(partials), brokerMs, eventMs };
 }
 
 function measured(rule: Rule, partial: Partial | undefined): number | undefined {
