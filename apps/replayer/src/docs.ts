@@ -1,11 +1,10 @@
 import { type GroupDeclaration, groups } from '@tailrace/events';
-import { CLOCK_SLACK_MS, LIVE_TAIL_MS, type Missing } from '@tailrace/lake';
+import { CLOCK_SLACK_MS, LIVE_TAIL_MS, type Missing, span } from '@tailrace/lake';
 import { configReference } from '@tailrace/service';
 import type { Command } from 'commander';
 import { replayerVariables } from './config.ts';
 import { WORDS } from './offsets.ts';
 import { buildProgram } from './replay-command.ts';
-import { span } from './times.ts';
 
 const GENERATED =
   '<!-- Generated from apps/replayer. Change the commands or the text there, then run its unit tests with UPDATE_DOCS=1. -->';

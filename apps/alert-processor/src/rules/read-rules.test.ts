@@ -198,7 +198,7 @@ describe('text that is no rules file', () => {
     ['5', '1:1: This must be a map with the keys of a rules file, and 5 is not.'],
     ['rules: 5', '1:8: This must be a list of at most 1000 rules, and 5 is not.'],
     ['rules: [5]', '1:9: This must be a map with the keys of a rule, and 5 is not.'],
-    ['rule: []', '1:1: There is no key "rule" in a rules file (did you mean rules?): it has rules, silences.'],
+    ['rule: []', '1:1: There is no key "rule" in a rules file (did you mean rules?): it has rules, silences, cases.'],
     ['rules: []\nrules: []', '2:1: This key stands twice in one map: keep one of them.'],
     ['rules: []\n---\nrules: []', '2:1: One YAML document makes a rules file: put what stands behind --- into a file of its own.'],
     ['rules: !!js/function x', '1:8: This is not YAML: Unresolved tag: tag:yaml.org,2002:js/function.'],

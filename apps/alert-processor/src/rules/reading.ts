@@ -56,10 +56,15 @@ export class Reading {
   }
 
   problem(place: Place, sentence: string): void {
+    this.problems.push({ file: this.file, ...this.position(place), sentence });
+  }
+
+  /** Where it stands in the file; both count from 1. */
+  position(place: Place): { readonly line: number; readonly column: number } {
     const at = typeof place === 'number' ? place : (place?.range?.[0] ?? 0);
     // Before the first line break is met, and for an empty text, the counter has no lines.
     const { line, col } = this.#lines.linePos(at);
-    this.problems.push({ file: this.file, line: Math.max(line, 1), column: Math.max(col, 1), sentence });
+    return { line: Math.max(line, 1), column: Math.max(col, 1) };
   }
 
   /**
