@@ -36,6 +36,14 @@ export const ALERT_METRICS = {
     says: 'Events of a group that was one too many for its rule (`max_groups`): they are in no alert of that rule.',
     respond: 'Group the rule by a field with fewer values, or raise its `max_groups`.',
   },
+  watermark: {
+    name: 'tailrace_alert_watermark_seconds',
+    type: 'gauge',
+    unit: 'Unix seconds',
+    labels: { topic: 'topics of the stream', partition: 'partitions of this process' },
+    says: 'Up to which time every event of the partition is counted and told to the deciding stage. It stays `ALERT_LATENESS_MS` behind the clock.',
+    respond: 'Further behind than that: the partition lags, and what needs complete windows waits. Look at the lag of the group.',
+  },
   warmingUp: {
     name: 'tailrace_alert_warming_up',
     type: 'gauge',

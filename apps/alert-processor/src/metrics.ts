@@ -1,4 +1,4 @@
-import { type Registered, registerMetrics, systemClock } from '@tailrace/kafka-kit';
+import { type Registered, registerMetrics, systemClock, type TopicPartition } from '@tailrace/kafka-kit';
 import type { Metrics } from '@tailrace/service';
 import { ALERT_METRICS } from './metric-table.ts';
 import type { ChannelView } from './notify/channel-queue.ts';
@@ -9,6 +9,7 @@ import type { WarmUp } from './panes/warm-up.ts';
 export interface AlertReadings {
   warmUp: () => WarmUp;
   channels: () => readonly ChannelView[];
+  watermarks: () => readonly (TopicPartition & { readonly watermarkMs: number })[];
 }
 
 export interface AlertMetrics {
@@ -17,8 +18,11 @@ export interface AlertMetrics {
 }
 
 export function alertMetrics(metrics: Metrics): AlertMetrics {
-  const readings: AlertReadings = { warmUp: () => ({ kind: 'waiting' }), channels: () => [] };
+  const readings: AlertReadings = { warmUp: () => ({ kind: 'waiting' }), watermarks: () => [], channels: () => [] };
   const counted = registerMetrics(metrics, ALERT_METRICS, {
+    watermark(set) {
+      for (const { topic, partition, watermarkMs } of readings.watermarks()) set({ topic, partition }, watermarkMs / 1000);
+    },
     warmingUp: (set) => set({}, readings.warmUp().kind === 'warming' ? 1 : 0),
     ...deliveryReaders(() => readings.channels(), systemClock),
     warmUp(set) {

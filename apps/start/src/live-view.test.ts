@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Figure } from './figure.ts';
 import {
   type Paper,
+  renderAlert,
   renderEnd,
   renderLine,
   renderNewAddresses,
@@ -30,6 +31,7 @@ const state: ViewState = {
       ['archiver', answered(1300)],
     ]),
   },
+  alerts: { fired: 0, told: [] },
   acceptedPerSecond: 49.6,
   urls: { post: 'http://127.0.0.1:1/v1/events', search: undefined },
   health: { 'ingest-gateway': 'http://127.0.0.1:2', indexer: undefined },
@@ -173,3 +175,38 @@ function sheet(terminal: Omit<Paper, 'write'>): { paper: Paper; written: () => s
     written: () => text,
   };
 }
+
+describe('alerts in the live view', () => {
+  const alert = {
+    status: 'firing',
+    rule: 'errors-by-service',
+    group: { service: 'web', region: null },
+    severity: 'error',
+    summary: 'web answers with errors',
+    toldMs: Date.UTC(2026, 0, 1, 12),
+    delayMs: 912,
+  } as const;
+
+  it('tell rule, group, severity, and how long it took from the broker’s time', () => {
+    expect(renderAlert(alert)).toMatch(
+      /^\d\d:\d\d:\d\d error errors-by-service service=web region=none: web answers with errors, told 0\.9 s after the broker had its last event$/,
+    );
+    expect(renderAlert({ ...alert, status: 'resolved' })).toMatch(
+      / resolved errors-by-service service=web region=none: web answers with errors$/,
+    );
+    expect(renderAlert({ ...alert, delayMs: undefined })).toMatch(/: web answers with errors$/);
+  });
+
+  it('can not move the cursor by what a service calls itself', () => {
+    expect(renderAlert({ ...alert, group: { service: '\u001b[2J' }, summary: 'a\nb' })).toContain('service=\\u{1b}[2J: a\\u{a}b');
+  });
+
+  it('are counted, and the latest three stand there', () => {
+    expect(renderView(state).join('\n')).toContain('none told yet');
+    const told = [1, 2, 3, 4].map((n) => ({ ...alert, rule: `rule-${n}` }));
+    const text = renderView({ ...state, alerts: { fired: 1204, told } }).join('\n');
+    for (const shown of ['1,204', 'rule-1', 'rule-2', 'rule-3']) expect(text).toContain(shown);
+    expect(text).not.toContain('rule-4');
+    expect(renderEnd({ ...state, alerts: { fired: 2, told } })).toMatch(/, alerts 2$/);
+  });
+});

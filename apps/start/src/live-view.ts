@@ -1,3 +1,5 @@
+import { printable } from '@tailrace/service';
+import type { ToldAlert } from './alert-receiver.ts';
 import type { Figure } from './figure.ts';
 import type { GatewayCounts } from './gateway-counts.ts';
 import type { PostCounts, Rejection } from './poster.ts';
@@ -14,17 +16,21 @@ export interface ViewState {
   /** What the gateway took from whomever, since this start. */
   readonly taken: GatewayCounts;
   readonly progress: Progress;
+  /** What the alert processor told since this start. */
+  readonly alerts: { readonly fired: number; readonly told: readonly ToldAlert[] };
   readonly acceptedPerSecond: number;
   readonly urls: Readonly<Record<string, string | undefined>>;
   /** The services' own addresses, for `/livez`, `/readyz` and `/metrics`. */
   readonly health: Readonly<Record<string, string | undefined>>;
 }
 
+/** So many of the latest alerts are shown. */
+const SHOWN_ALERTS = 3;
 const NUMBER = new Intl.NumberFormat('en-US');
 
 /** The live view as lines. */
 export function renderView(view: ViewState): string[] {
-  const { upSeconds, dataFolder, olderTotals, posted, taken, progress, acceptedPerSecond, urls, health } = view;
+  const { upSeconds, dataFolder, olderTotals, posted, taken, progress, alerts, acceptedPerSecond, urls, health } = view;
   const sinceStart = olderTotals ? ' since this start,' : '';
   const older = olderTotals ? ', earlier ones included' : '';
   const lag = [...progress.lag].map(([group, figure]) => `${group} ${shown(figure)}`).join(' · ');
@@ -34,6 +40,8 @@ export function renderView(view: ViewState): string[] {
     `  accepted   ${NUMBER.format(taken.accepted).padStart(12)}  ${sinceStart} ${NUMBER.format(Math.round(acceptedPerSecond))} a second${rejected(taken)}${silence(progress.gateway)}`,
     `  indexed    ${known(progress.indexed).padStart(12)}   in OpenSearch${older}${silence(progress.indexed)}`,
     `  archived   ${known(progress.archived).padStart(12)}   in Parquet on S3${older}${silence(progress.archived)}`,
+    `  alerts     ${NUMBER.format(alerts.fired).padStart(12)}   ${alerts.told.length === 0 ? 'none told yet' : 'told since this start; the latest:'}`,
+    ...alerts.told.slice(0, SHOWN_ALERTS).map((alert) => `    ${renderAlert(alert)}`),
     `  lag          ${lag} (records)`,
     '',
     ...Object.entries(urls).map(([name, url]) => `  ${name.padEnd(11)}${url ?? 'starting'}`),
@@ -52,6 +60,15 @@ export function renderLine(view: ViewState): string {
   const { upSeconds, progress } = view;
   const lag = [...progress.lag].map(([group, figure]) => `${group} ${shown(figure)}`).join(', ');
   return `${duration(upSeconds)}  ${totals(view)}, lag: ${lag}`;
+}
+
+/** One notification in one line: what, about whom, and how long it took from the broker's time of the newest event in it. */
+export function renderAlert({ status, severity, rule, group, toldMs, delayMs, summary }: ToldAlert): string {
+  const whom = Object.entries(group).map(([name, value]) => `${name}=${value ?? 'none'}`);
+  const took =
+    delayMs === undefined || status === 'resolved' ? '' : `, told ${(delayMs / 1000).toFixed(1)} s after the broker had its last event`;
+  const at = new Date(toldMs).toTimeString().slice(0, 8);
+  return `${at} ${status === 'resolved' ? 'resolved' : severity} ${[rule, ...whom].map(printable).join(' ')}: ${printable(summary)}${took}`;
 }
 
 /** Each address once it is known, and again when it is another one. `told` keeps what was told. */
@@ -141,10 +158,11 @@ function shown({ value, silentSeconds }: Figure): string {
   return value === undefined ? silent : `${NUMBER.format(value)} (${silent})`;
 }
 
-function totals({ taken, progress, olderTotals }: ViewState): string {
+function totals({ taken, progress, alerts, olderTotals }: ViewState): string {
   const [since, older] = olderTotals ? [' since this start', ' in all'] : ['', ''];
   const accepted = shown({ value: taken.accepted, silentSeconds: progress.gateway.silentSeconds });
-  return `accepted ${accepted}${since}${rejected(taken)}, indexed ${shown(progress.indexed)}${older}, archived ${shown(progress.archived)}${older}`;
+  const told = alerts.fired === 0 ? '' : `, alerts ${NUMBER.format(alerts.fired)}`;
+  return `accepted ${accepted}${since}${rejected(taken)}, indexed ${shown(progress.indexed)}${older}, archived ${shown(progress.archived)}${older}${told}`;
 }
 
 function rejected({ rejected: count }: GatewayCounts): string {

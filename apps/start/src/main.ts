@@ -1,7 +1,9 @@
 import { Failure } from '@tailrace/stack';
+import { AlertTotals } from './alert-totals.ts';
 import { EndpointsFile } from './endpoints-file.ts';
 import type { GatewayCounts } from './gateway-counts.ts';
 import {
+  renderAlert,
   renderEnd,
   renderLine,
   renderNewAddresses,
@@ -68,6 +70,8 @@ class Run {
   readonly #endpointsFile: EndpointsFile | undefined;
   /** The addresses that were told where nothing can be drawn. */
   readonly #told = new Map<string, string>();
+  /** Until when alerts were told where nothing can be drawn. */
+  #alertsToldMs = 0;
   #progress: Progress | undefined;
   #result: OnceResult | undefined;
   #taken: GatewayCounts = { accepted: 0, rejected: 0 };
@@ -128,14 +132,19 @@ class Run {
     await posting;
     if (this.#signal.aborted) return EXIT.stopped;
     const { counts } = this.#poster;
+    const postedMs = Date.now();
     this.#tellRejections();
     if (counts.posted === 0) throw new Failure(`The file ${inputFile} of --input holds no event: name another one.`, { exitCode: 2 });
-    this.#screen.print(`posted ${counts.posted} events, ${counts.accepted} accepted; waiting for OpenSearch and the lake`);
-    const result = await waitForSinks(counts, before, this.#reader.counts, this.#signal);
+    this.#screen.print(
+      `posted ${counts.posted} events, ${counts.accepted} accepted; waiting for OpenSearch, the lake and the alert processor`,
+    );
+    const alerts = new AlertTotals(this.#pipeline, postedMs);
+    const result = await waitForSinks(counts, before, { sinks: this.#reader.counts, alerts }, this.#signal);
     if (this.#signal.aborted) return EXIT.stopped;
     if (counts.maybeTwice > 0) {
       this.#screen.print(repeatedPosts(counts));
     }
+    if (!(await alerts.counted())) this.#screen.print('the alert processor has not counted all of it: alerts may be missing');
     this.#result = result;
     const arrived = result.accepted === result.indexed && result.accepted === result.archived;
     return arrived && result.rejected === 0 ? EXIT.good : EXIT.differs;
@@ -156,6 +165,7 @@ class Run {
       const begunMs = performance.now();
       this.#renewEndpoints();
       if (!drawing) this.#tellAddresses();
+      if (!drawing) this.#tellAlerts();
       const progress = await this.#look(drawing ? DRAW_PATIENCE_MS : LINE_PATIENCE_MS);
       // The view must not come back when the end has been told.
       if (this.#signal.aborted) break;
@@ -176,6 +186,12 @@ class Run {
 
   #tellAddresses(): void {
     for (const line of renderNewAddresses({ ...this.#urls(), ...this.#health() }, this.#told)) this.#screen.print(line);
+  }
+
+  #tellAlerts(): void {
+    const news = this.#pipeline.alerts.told.filter(({ toldMs }) => toldMs > this.#alertsToldMs);
+    for (const alert of news.toReversed()) this.#screen.print(`alert: ${renderAlert(alert)}`);
+    this.#alertsToldMs = news[0]?.toldMs ?? this.#alertsToldMs;
   }
 
   /** A file that can not be written any more is no reason to end what runs. */
@@ -214,6 +230,7 @@ class Run {
       posted: this.#poster.counts,
       taken: this.#taken,
       progress,
+      alerts: this.#pipeline.alerts,
       acceptedPerSecond: this.#rate.perSecond,
       urls: this.#urls(),
       health: this.#health(),

@@ -1,14 +1,23 @@
+import type { AlertTotals } from './alert-totals.ts';
 import { type PostCounts, pause } from './poster.ts';
 import type { ProgressReader } from './progress.ts';
 import type { SinkCounts } from './sink-counts.ts';
 
-/** The last line of `--once`. `indexed` and `archived` are counted in the sinks. */
+/** The last line of `--once`. `indexed` and `archived` are counted in the sinks, `alerts` where they are told. */
 export interface OnceResult {
   readonly posted: number;
   readonly accepted: number;
   readonly rejected: number;
   readonly indexed: number;
   readonly archived: number;
+  /** How many alerts began by what was posted. */
+  readonly alerts: number;
+}
+
+/** What is waited for, and counted. */
+export interface Counting {
+  readonly sinks: Pick<SinkCounts, 'indexed' | 'archived'>;
+  readonly alerts: Pick<AlertTotals, 'counted' | 'fired'>;
 }
 
 const LOOK_MS = 500;
@@ -29,16 +38,24 @@ export async function waitForBacklog(reader: Pick<ProgressReader, 'read'>, signa
   return false;
 }
 
-/** Waits until everything accepted has reached both sinks (what they held `before` does not count), or until nothing moves any more. */
-export async function waitForSinks(posted: PostCounts, before: SinkTotals, counts: SinkCounts, signal: AbortSignal): Promise<OnceResult> {
+/**
+ * Waits until everything accepted has reached both sinks (what they held `before` does not count) and was counted for alerts, or until nothing
+ * moves any more.
+ */
+export async function waitForSinks(
+  posted: PostCounts,
+  before: SinkTotals,
+  { sinks, alerts }: Counting,
+  signal: AbortSignal,
+): Promise<OnceResult> {
   let last = { indexed: -1, archived: -1 };
   let movedMs = Date.now();
   for (;;) {
-    const now = await readSinks(counts, last);
+    const [now, counted] = await Promise.all([readSinks(sinks, last), alerts.counted()]);
     const indexed = now.indexed - before.indexed;
     const archived = now.archived - before.archived;
-    const result = { posted: posted.posted, accepted: posted.accepted, rejected: posted.rejected, indexed, archived };
-    if (indexed >= posted.accepted && archived >= posted.accepted) return result;
+    const result = { posted: posted.posted, accepted: posted.accepted, rejected: posted.rejected, indexed, archived, alerts: alerts.fired };
+    if (indexed >= posted.accepted && archived >= posted.accepted && counted) return result;
     if (now.indexed !== last.indexed || now.archived !== last.archived) movedMs = Date.now();
     if (signal.aborted || Date.now() - movedMs > STALLED_MS) return result;
     last = now;
@@ -52,7 +69,7 @@ export interface SinkTotals {
 }
 
 /** Counts both sinks. One that does not answer now counts as it was: the caller looks again. */
-async function readSinks(counts: SinkCounts, last: SinkTotals): Promise<SinkTotals> {
+async function readSinks(counts: Counting['sinks'], last: SinkTotals): Promise<SinkTotals> {
   const [indexed, archived] = await Promise.allSettled([counts.indexed(true), counts.archived()]);
   return {
     indexed: indexed.status === 'fulfilled' ? indexed.value : last.indexed,

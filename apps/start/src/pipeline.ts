@@ -1,21 +1,28 @@
 import { join } from 'node:path';
-import { type TopicProfile, topicsFor } from '@tailrace/events';
-import { connectAdmin, planTopics } from '@tailrace/kafka-kit';
+import { SERVICE_EVENTS_TOPIC, streams, type TopicProfile, topicsFor } from '@tailrace/events';
+import { commitGroupOffsets, connectAdmin, planTopics } from '@tailrace/kafka-kit';
 import { Failure, type ServerName, type Stack, type StackPlace, startStack, useGivenServers } from '@tailrace/stack';
+import { AlertReceiver } from './alert-receiver.ts';
+import { alertDefaults } from './alert-settings.ts';
 import { type Connections, connectionsTo } from './config.ts';
 import type { StartOptions } from './options.mjs';
 import { ServiceProcess, type ServiceProcessOptions } from './service-process.ts';
 
 export type ServiceName = ServiceProcessOptions['name'];
 
+/** A server, or the gateway, whose address another service is told. */
+type Part = ServerName | 'gateway';
+
 interface ServiceRow {
   readonly name: ServiceName;
-  /** The servers that must answer before it can start. */
-  readonly needs: readonly ServerName[];
+  /** What must answer before it can start. */
+  readonly needs: readonly Part[];
   /** What it is told on top of the endpoints. */
-  readonly settings: (folder: string) => Readonly<Record<string, string>>;
+  readonly settings?: (folder: string) => Readonly<Record<string, string>>;
   readonly keepsPort?: { readonly server: string; readonly variable: string };
 }
+
+const ALERT_PROCESSOR = 'alert-processor';
 
 const SERVICES: readonly ServiceRow[] = [
   {
@@ -35,6 +42,7 @@ const SERVICES: readonly ServiceRow[] = [
       ARCHIVER_DATA_DIR: join(folder, 'archiver'),
     }),
   },
+  { name: ALERT_PROCESSOR, needs: ['kafka', 'gateway'] },
 ];
 
 /** In the order in which an event meets them. */
@@ -45,11 +53,14 @@ export const LAKE_PREFIX = 'lake';
 
 /** Also with Kafka gone a service must have ended before somebody asks why its folder is still there. */
 const SERVICE_STOP_MS = 7000;
+const PLACING_MS = 10_000;
 
 /** The running whole: servers, topics and services. */
 export interface Pipeline {
   readonly stack: Stack;
   readonly connections: Connections;
+  /** What the alert processor tells. */
+  readonly alerts: AlertReceiver;
   service(name: ServiceName): ServiceProcess;
   /** Rejects when a part is gone for good. */
   readonly broken: Promise<never>;
@@ -60,16 +71,30 @@ export interface Pipeline {
 /** Starts everything, each service as soon as what it needs answers. Rejects, with everything ended, when a part can not be started. */
 export async function startPipeline(options: StartOptions, signal: AbortSignal, report: (line: string) => void): Promise<Pipeline> {
   const services = new Map<ServiceName, ServiceProcess>();
-  const answering = new Set<ServerName>();
+  const answering = new Set<Part>();
   let topics: Promise<void> | undefined;
+  let whole: Promise<void> | undefined;
   const faults: unknown[] = [];
   const aborter = new AbortController();
   const starting = AbortSignal.any([signal, aborter.signal]);
+  const alerts = await AlertReceiver.start();
   const startDue = (place: StackPlace, connections: Connections): void => {
     for (const row of SERVICES) {
-      if (starting.aborted || services.has(row.name) || !row.needs.every((server) => answering.has(server))) continue;
-      services.set(row.name, startService(row, place, connections, report));
+      if (starting.aborted || services.has(row.name) || !row.needs.every((part) => answering.has(part))) continue;
+      const gatewayUrl = services.get('ingest-gateway')?.url('gateway');
+      const defaults = row.name === ALERT_PROCESSOR ? alertDefaults({ folder: place.folder, gatewayUrl, alerts, options }) : {};
+      services.set(
+        row.name,
+        startService(row, place, { ...connections, environment: { ...defaults, ...connections.environment } }, report),
+      );
     }
+  };
+  /** Resolves when the gateway's address was given to who needs it. */
+  const startRest = async (place: StackPlace, connections: Connections): Promise<void> => {
+    const gateway = services.get('ingest-gateway');
+    await Promise.all([gateway?.waitForUrl('gateway'), options.servers === 'own' ? placeAlerts(connections) : undefined]);
+    answering.add('gateway');
+    startDue(place, connections);
   };
   const serverReady = (name: ServerName, place: StackPlace): void => {
     answering.add(name);
@@ -77,7 +102,11 @@ export async function startPipeline(options: StartOptions, signal: AbortSignal, 
     const connections = connectionsTo(place.endpoints, options);
     topics ??= applyTopics(connections, report);
     void topics.then(
-      () => startDue(place, connections),
+      () => {
+        startDue(place, connections);
+        whole ??= startRest(place, connections);
+        whole.catch(() => {}); // Awaited below, when the servers stand.
+      },
       (fault: unknown) => {
         faults.push(fault);
         aborter.abort(fault);
@@ -86,6 +115,7 @@ export async function startPipeline(options: StartOptions, signal: AbortSignal, 
   };
   const stopServices = async (): Promise<void> => {
     await Promise.all([...services.values()].map((service) => service.stop()));
+    await alerts.close();
   };
   // A start that is given up ends its servers before it says so. Services that begin to stop only then wait for a Kafka that is gone.
   starting.addEventListener('abort', () => void stopServices(), { once: true });
@@ -94,7 +124,8 @@ export async function startPipeline(options: StartOptions, signal: AbortSignal, 
     stack = await startServers(options, starting, report, serverReady);
     // A given Kafka that does not answer must not hold up the stop.
     await Promise.race([topics, rejectedBy(starting)]);
-    return standing(stack, connectionsTo(stack.endpoints, options), services, stopServices);
+    await Promise.race([whole, rejectedBy(starting)]);
+    return standing({ stack, connections: connectionsTo(stack.endpoints, options), alerts }, services, stopServices);
   } catch (fault) {
     await stopServices();
     await stack?.stop();
@@ -147,6 +178,22 @@ async function applyTopics({ kafka, profile }: Connections, report: (line: strin
   }
 }
 
+/**
+ * Lets the alert processor begin where the log ends now, before anything is posted: a group that is new begins at the end when it first looks, and what
+ * was posted until then would be in no alert.
+ */
+async function placeAlerts({ kafka }: Connections): Promise<void> {
+  const admin = await connectAdmin(kafka);
+  try {
+    const partitions = await admin.groupLag(ALERT_PROCESSOR, streams[SERVICE_EVENTS_TOPIC] ?? []);
+    if (partitions.some(({ committed }) => committed !== null)) return;
+    const ends = partitions.map(({ topic, partition, logEnd }) => ({ topic, partition, nextToRead: logEnd }));
+    await commitGroupOffsets(kafka, ALERT_PROCESSOR, ends, PLACING_MS);
+  } finally {
+    await admin.close();
+  }
+}
+
 /** The innermost message of a chain of causes: the client's own words on top only count its tries. */
 function deepestReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
@@ -163,7 +210,7 @@ function startService(row: ServiceRow, place: StackPlace, connections: Connectio
   };
   const service = new ServiceProcess({
     name: row.name,
-    environment: { ...connections.environment, ...own, ...row.settings(place.folder) },
+    environment: { ...connections.environment, ...own, ...row.settings?.(place.folder) },
     keepsPort: row.keepsPort,
     logFile: join(place.folder, 'logs', `${row.name}.log`),
     lifeline: place.lifeline,
@@ -174,20 +221,18 @@ function startService(row: ServiceRow, place: StackPlace, connections: Connectio
 }
 
 function standing(
-  stack: Stack,
-  connections: Connections,
+  parts: Pick<Pipeline, 'stack' | 'connections' | 'alerts'>,
   services: ReadonlyMap<ServiceName, ServiceProcess>,
   stopServices: () => Promise<void>,
 ): Pipeline {
-  const serverGone = stack.failed.then((failure) => {
+  const serverGone = parts.stack.failed.then((failure) => {
     throw failure;
   });
   const broken = Promise.race<never>([serverGone, ...[...services.values()].map((service) => service.broken)]);
   // Whoever waits is told; a start that nobody waits on any more has its own failure to tell.
   broken.catch(() => {});
   return {
-    stack,
-    connections,
+    ...parts,
     broken,
     service(name) {
       const service = services.get(name);
@@ -196,7 +241,7 @@ function standing(
     },
     async stop() {
       await stopServices();
-      await stack.stop();
+      await parts.stack.stop();
     },
   };
 }

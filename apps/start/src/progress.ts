@@ -16,7 +16,7 @@ export interface Progress {
 }
 
 /** Groups that this start runs. */
-const RUNNING = groups.filter(({ name }) => name === 'indexer' || name === 'archiver').map(({ name }) => name);
+const RUNNING = groups.map(({ name }) => name);
 
 const CLOSE_MS = 500;
 

@@ -9,7 +9,7 @@ import { readListening } from '@tailrace/service';
 import { Failure, fullDisk } from '@tailrace/stack';
 
 export interface ServiceProcessOptions {
-  readonly name: 'ingest-gateway' | 'indexer' | 'archiver';
+  readonly name: 'ingest-gateway' | 'indexer' | 'archiver' | 'alert-processor';
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** A server of it that people and scripts reach by address: it gets its port again after a restart, by the variable that sets it. */
   readonly keepsPort: { readonly server: string; readonly variable: string } | undefined;
@@ -39,7 +39,7 @@ export class ServiceProcess {
   #stopped: Promise<void> | undefined;
   #deaths = 0;
   #timer: NodeJS.Timeout | undefined;
-  #listening: () => void = () => {};
+  readonly #waiting = new Set<() => void>();
   #broken: (error: Error) => void = () => {};
   /** Rejects when another start would end the same way. */
   readonly broken: Promise<never>;
@@ -95,7 +95,7 @@ export class ServiceProcess {
       await Promise.race([
         this.broken,
         new Promise<void>((resolve) => {
-          this.#listening = resolve;
+          this.#waiting.add(resolve);
         }),
       ]);
     }
@@ -132,7 +132,8 @@ export class ServiceProcess {
     this.#urls.set(listening.server, listening.url);
     const { keepsPort } = this.#options;
     if (listening.server === keepsPort?.server) this.#keptPort = { [keepsPort.variable]: new URL(listening.url).port };
-    this.#listening();
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
   }
 
   #exited(code: number | null, signal: NodeJS.Signals | null, livedMs: number): void {

@@ -8,6 +8,9 @@ const LINES_PER_POST = 500;
 const BYTES_PER_POST = 1024 * 1024;
 const POSTS_AT_ONCE = 4;
 const TICK_MS = 200;
+/** Whoever watches for some minutes sees one service fail, the first time after half of this, and the alert about it. */
+const BURST_EVERY_SECONDS = 150;
+const BURST_SECONDS = 40;
 
 /** Posts a file of NDJSON events once; blank lines are no events. Resolves when every line is answered. */
 export async function postFile(file: string, poster: Poster, signal: AbortSignal): Promise<void> {
@@ -18,7 +21,7 @@ export async function postFile(file: string, poster: Poster, signal: AbortSignal
 
 /** Posts `count` sample events. Resolves when all are answered. */
 export async function postSamples(count: number, poster: Poster, signal: AbortSignal): Promise<void> {
-  const events = generateEvents({ seed: Date.now(), nowMs: Date.now });
+  const events = generateEvents({ seed: Date.now(), nowMs: Date.now, bursts: 'none' });
   const batches: Batch[] = [];
   for (let left = count; left > 0; left -= LINES_PER_POST) batches.push(take(events, Math.min(left, LINES_PER_POST)));
   await postAll(batches, poster, signal);
@@ -26,7 +29,8 @@ export async function postSamples(count: number, poster: Poster, signal: AbortSi
 
 /** Posts samples at a rate until the signal aborts. A gateway that is away holds the traffic back instead of piling it up. */
 export async function postSteadily(eventsPerSecond: number, poster: Poster, signal: AbortSignal): Promise<void> {
-  const events = generateEvents({ seed: Date.now(), nowMs: Date.now });
+  const bursts = { everyEvents: Math.max(1, eventsPerSecond * BURST_EVERY_SECONDS), events: eventsPerSecond * BURST_SECONDS };
+  const events = generateEvents({ seed: Date.now(), nowMs: Date.now, bursts });
   const under = new Set<Promise<void>>();
   let owed = 0;
   let lastMs = Date.now();

@@ -7,7 +7,7 @@ import { environmentWith } from '../config.ts';
 import { until } from '../machine/until.ts';
 import { Command, run } from '../pipeline/command.ts';
 import { kafkaSettings, LAKE, type ServerEndpoints, TOPIC } from '../pipeline/endpoints.ts';
-import { type AppName, type GroupName, Member } from './member.ts';
+import { type AppName, Member, type StreamGroup } from './member.ts';
 
 export interface ClusterOptions extends Pick<StackOptions, 'signal' | 'report' | 'jit'> {
   readonly brokers: BrokerCount;
@@ -78,12 +78,12 @@ export class Cluster {
   }
 
   /** Living members of a group. */
-  members(group: GroupName): readonly Member[] {
+  members(group: StreamGroup): readonly Member[] {
     return [...this.#members].filter((member) => member.app === group && member.running);
   }
 
   /** Waits until these members own every partition of the topic, each partition one of them, and each member some. */
-  async settled(group: GroupName, members: readonly Member[] = this.members(group)): Promise<void> {
+  async settled(group: StreamGroup, members: readonly Member[] = this.members(group)): Promise<void> {
     await until(`the partitions shared out among ${members.length} members of ${group}`, SETTLED_MS, async () => {
       const gone = members.find(({ running, killed }) => !running && !killed);
       if (gone !== undefined) throw new Error(`${gone.name} has ended by itself`);

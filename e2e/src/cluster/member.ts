@@ -8,8 +8,10 @@ import { until } from '../machine/until.ts';
 import { ROOT } from '../root.ts';
 
 export type GroupName = 'archiver' | 'indexer';
+/** Every group that reads the stream. */
+export type StreamGroup = GroupName | 'alert-processor';
 /** What runs as a process of its own: a member of a group, or the gateway. */
-export type AppName = GroupName | 'ingest-gateway' | 'alert-processor';
+export type AppName = StreamGroup | 'ingest-gateway';
 
 export interface MemberOptions {
   readonly app: AppName;
@@ -123,13 +125,13 @@ export class Member {
 
   /** The partitions that it says it owns now; none where it does not answer: it starts, is held, or has ended. */
   async partitions(): Promise<readonly number[]> {
-    const lags = (await this.#metrics()).matchAll(/^tailrace_consumer_lag_records\{.*topic="service-events",partition="(\d+)"/gm);
+    const lags = (await this.metrics()).matchAll(/^tailrace_consumer_lag_records\{.*topic="service-events",partition="(\d+)"/gm);
     return [...lags].map(([, partition]) => Number(partition));
   }
 
   /** How late it says that it is as a member of a group, in seconds: the greatest of its partitions. */
-  async lagSeconds(group: GroupName): Promise<number> {
-    const lags = (await this.#metrics()).matchAll(/^tailrace_consumer_lag_seconds\{group="([^"]+)".*\} (\S+)$/gm);
+  async lagSeconds(group: StreamGroup): Promise<number> {
+    const lags = (await this.metrics()).matchAll(/^tailrace_consumer_lag_seconds\{group="([^"]+)".*\} (\S+)$/gm);
     return Math.max(0, ...[...lags].filter(([, of]) => of === group).map(([, , seconds]) => Number(seconds)));
   }
 
@@ -141,7 +143,7 @@ export class Member {
 
   /** How far the two stages of an alert processor have got, of each partition that it owns: by the clock of its process. */
   async alertsUpTo(): Promise<{ readonly panes: readonly number[]; readonly decided: readonly number[] }> {
-    const page = await this.#metrics();
+    const page = await this.metrics();
     const of = (name: string) =>
       [...page.matchAll(new RegExp(`^${name}\\{.*\\} (\\S+)$`, 'gm'))].map(([, seconds]) => Number(seconds) * 1000);
     return { panes: of('tailrace_alert_watermark_seconds'), decided: of('tailrace_alert_decided_watermark_seconds') };
@@ -149,13 +151,13 @@ export class Member {
 
   /** A figure of its metrics by its name with all labels, as the page has it; undefined where it does not tell it. */
   async figure(name: string): Promise<number | undefined> {
-    const line = (await this.#metrics()).split('\n').find((each) => each.startsWith(`${name} `));
+    const line = (await this.metrics()).split('\n').find((each) => each.startsWith(`${name} `));
     const value = line?.slice(name.length + 1);
     return value === undefined ? undefined : Number(value);
   }
 
   /** Its page of metrics; empty where it does not answer: whoever waits looks again, and says so if it never does. */
-  async #metrics(): Promise<string> {
+  async metrics(): Promise<string> {
     if (this.#health === undefined || this.#held !== undefined || !this.running) return '';
     try {
       return await (await fetch(`${this.#health}/metrics`, { signal: AbortSignal.timeout(LOOK_MS) })).text();

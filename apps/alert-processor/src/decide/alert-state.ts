@@ -52,7 +52,8 @@ export interface AlertState {
 export interface PartitionState {
   readonly kind: 'partition';
   readonly partition: number;
-  readonly watermarkMs: number;
+  /** Null: nothing was decided yet. */
+  readonly watermarkMs: number | null;
   readonly epoch: number;
 }
 

@@ -9,7 +9,7 @@ import { GROUPS_RULE, groupsCondition, type SelfCondition, SelfConditions } from
 import { Silences } from './silences.ts';
 import { StateStore, type Told } from './state-store.ts';
 import { groupValues, type Subject, subjectOf } from './subject.ts';
-import { reachOf } from './windows.ts';
+import { readBackMs } from './windows.ts';
 
 export interface DeciderOptions {
   readonly partition: number;
@@ -80,7 +80,7 @@ export class Decider {
       else if (record.kind === 'silence') this.#silences.restore(record);
       else if (record.partition === this.#options.partition && record.epoch >= epoch) {
         ({ epoch } = record);
-        this.#restoredMs = record.watermarkMs;
+        this.#restoredMs = record.watermarkMs ?? undefined;
       }
     }
     for (const decider of this.#deciders.values()) decider.settledMs = this.#restoredMs;
@@ -167,7 +167,7 @@ export class Decider {
   /** How far back the messages before `settledMs` are needed to decide on. */
   get reachMs(): number {
     const rules = this.#rules;
-    return rules === undefined ? 0 : Math.max(0, ...rules.rules.map((rule) => reachOf(rule, rules.paneMs)));
+    return rules === undefined ? 0 : Math.max(0, ...rules.rules.map((rule) => readBackMs(rule, rules.paneMs)));
   }
 
   /** What was heard of each partition of the stream; undefined where nothing was. */
@@ -253,7 +253,7 @@ export class Decider {
     const rules = this.#rules;
     for (const decider of this.#deciders.values()) {
       if (decider.key !== key || rules === undefined) continue;
-      return (decider.settledMs ?? Number.NEGATIVE_INFINITY) - reachOf(decider.rule, rules.paneMs);
+      return (decider.settledMs ?? Number.NEGATIVE_INFINITY) - readBackMs(decider.rule, rules.paneMs);
     }
     return undefined;
   }

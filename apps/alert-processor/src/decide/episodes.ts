@@ -1,6 +1,6 @@
-import type { Evidence } from '../notify/notification.ts';
+import type { Evidence, Notification } from '../notify/notification.ts';
 import type { AlertState, Send, Transition } from './alert-state.ts';
-import { incidentKey, notificationOf, type Subject } from './subject.ts';
+import { incidentKey, notificationOf, type Subject, type Told } from './subject.ts';
 
 /** Who decides, and when. */
 export interface Deciding {
@@ -33,10 +33,7 @@ function sendsOf(key: string, channels: readonly string[]): Send[] {
   return channels.map((channel) => ({ key, channel, status: 'pending', attempts: 0 }));
 }
 
-function transitionOf(
-  { subject, group, nowMs, silencedBy }: Deciding,
-  told: { readonly name: string; readonly status: 'firing' | 'resolved'; readonly episodeMs: number; readonly evidence: Evidence },
-): Transition {
+function transitionOf({ subject, group, nowMs, silencedBy }: Deciding, told: Omit<Told, 'decidedMs'>): Transition {
   const notification = notificationOf(subject, group, { ...told, decidedMs: nowMs });
   const common = { name: told.name, atMs: nowMs, notification };
   if (silencedBy !== undefined) return { ...common, silencedBy, sends: [] };
@@ -106,6 +103,12 @@ function ownTransition(state: AlertState, name: string): Transition | undefined 
   return state.transitions.find((each) => each.name === name && each.notification.incident === incident);
 }
 
+function toldBefore(state: AlertState): { before?: Notification } {
+  const incident = incidentKey(state.rule, state.group, state.episodeMs);
+  const last = state.transitions.findLast((each) => each.notification.incident === incident && each.silencedBy === undefined);
+  return last === undefined ? {} : { before: last.notification };
+}
+
 /** Whether the firing was told to nobody, since a silence held. */
 export function isUntold(state: AlertState): boolean {
   return ownTransition(state, 'firing')?.silencedBy !== undefined;
@@ -117,7 +120,11 @@ export function isUntold(state: AlertState): boolean {
  */
 export function resolved(state: AlertState, deciding: Deciding, { endMs, evidence }: Turn): AlertState {
   const silencedBy = ownTransition(state, 'firing')?.silencedBy;
-  const last = transitionOf({ ...deciding, silencedBy }, { name: 'resolved', status: 'resolved', episodeMs: state.episodeMs, evidence });
+  const { episodeMs } = state;
+  const last = transitionOf(
+    { ...deciding, silencedBy },
+    { name: 'resolved', status: 'resolved', episodeMs, evidence, ...toldBefore(state) },
+  );
   const { earlierMs: _, ...rest } = state;
   return changed(
     { ...rest, state: 'ok', decidedMs: Math.max(endMs, state.decidedMs), transitions: [...state.transitions, last] },
@@ -136,8 +143,8 @@ export function closed(state: AlertState, nowMs: number, epoch: number): AlertSt
 }
 
 /** A firing stretch before the episode that was told early is found, and may still touch it. */
-export function earlierFound(state: AlertState, deciding: Deciding, startMs: number): AlertState {
-  return changed({ ...state, earlierMs: startMs }, deciding);
+export function earlierFound(state: AlertState, deciding: Deciding, startMs: number, endMs: number): AlertState {
+  return changed({ ...state, earlierMs: startMs, decidedMs: endMs }, deciding);
 }
 
 /** The stretch that was found before the episode ended before it: an incident of its own, over before it could be told. */
@@ -167,6 +174,7 @@ export function toldAgain(state: AlertState, deciding: Deciding, evidence: () =>
   const last = state.transitions.findLast((each) => each.notification.incident === incident);
   if (last === undefined || deciding.nowMs - last.atMs < renotifyMs || isPending(last)) return undefined;
   const name = `again-${last.name === 'firing' ? 1 : Number(last.name.slice('again-'.length)) + 1}`;
-  const again = transitionOf(deciding, { name, status: 'firing', episodeMs: state.episodeMs, evidence: evidence() });
+  const told = { name, status: 'firing', episodeMs: state.episodeMs, evidence: evidence(), ...toldBefore(state) } as const;
+  const again = transitionOf(deciding, told);
   return changed({ ...state, transitions: [...state.transitions, again] }, deciding);
 }

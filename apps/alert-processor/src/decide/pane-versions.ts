@@ -1,4 +1,4 @@
-import type { Cell, RuleId } from '../messages/message.ts';
+import { type Cell, REFUSED_GROUP, type RuleId } from '../messages/message.ts';
 import type { Rule } from '../rules/rule.ts';
 import { IDLE_VERSION_MS, ruleKey } from './coverage.ts';
 import { RulePanes } from './pane-store.ts';
@@ -7,8 +7,9 @@ interface Version {
   readonly store: RulePanes;
   loaded: boolean;
   maxGroups: number;
-  /** When a cell came last, and when a group was refused last. */
+  /** When a cell came last. */
   heardMs: number;
+  /** Start of the last pane in which a group was refused, here or by a lane: a pane's time, so that reading it again says nothing new. */
   fullMs: number | undefined;
 }
 
@@ -66,10 +67,11 @@ export class PaneStore {
       this.#versions.set(key, version);
     }
     version.heardMs = nowMs;
-    if (version.store.accept(cell, version.maxGroups) === 'too many groups') version.fullMs = nowMs;
+    const refused = cell.group === REFUSED_GROUP || version.store.accept(cell, version.maxGroups) === 'too many groups';
+    if (refused && cell.paneMs <= cell.brokerMs) version.fullMs = Math.max(version.fullMs ?? cell.paneMs, cell.paneMs);
   }
 
-  /** When a group of the rule was refused last; undefined where none was, since that was told to be over. */
+  /** The last pane in which a group of the rule was refused; undefined where none was, or once that is told to be over. */
   fullMs(key: string, nowMs: number): number | undefined {
     const version = this.#versions.get(key);
     const fullMs = version?.fullMs;

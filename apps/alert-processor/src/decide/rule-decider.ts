@@ -4,7 +4,7 @@ import { type Coverage, ruleKey } from './coverage.ts';
 import { begun, type Deciding, earlierFound, earlierTold, resolved, type Turn } from './episodes.ts';
 import { evidenceOf } from './evidence.ts';
 import type { GroupPanes, RulePanes } from './pane-store.ts';
-import { endAfter, firesAt, firesEarly, lookBackMs, reachOf, stepMs, viewWindow, type WindowContext } from './windows.ts';
+import { endAfter, firesAt, firesEarly, lookBackMs, readBackMs, stepMs, viewWindow, type WindowContext } from './windows.ts';
 
 /** The states of one rule's groups. */
 export interface RuleStates {
@@ -81,7 +81,7 @@ export class RuleDecider {
       }
     }
     if (this.settledMs === undefined || untilMs - (untilMs % this.#paneMs) > this.settledMs) {
-      this.store.forget(untilMs - lookBackMs(this.rule, this.#paneMs), untilMs - reachOf(this.rule, this.#paneMs));
+      this.store.forget(untilMs - lookBackMs(this.rule, this.#paneMs), untilMs - readBackMs(this.rule, this.#paneMs));
     }
     if (this.settledMs === undefined || untilMs > this.settledMs) this.settledMs = untilMs;
   }
@@ -93,7 +93,7 @@ export class RuleDecider {
     for (; endMs <= untilMs; endMs += step) {
       if (state?.state !== 'firing') {
         // Nothing of the group is in reach: nothing fires before its next pane.
-        if (panes === undefined || Math.max(panes.newestMs, panes.forgottenMs) < endMs - reachOf(this.rule, this.#paneMs)) return;
+        if (panes === undefined || Math.max(panes.newestMs, panes.forgottenMs) < endMs - readBackMs(this.rule, this.#paneMs)) return;
         const verdict = firesAt(this.#context, panes, endMs, false);
         if (verdict === 'holds') this.#states.write(begun(state, this.#states.deciding(group), this.#turn(panes, endMs), endMs));
       } else this.#goOn(state, panes, endMs);
@@ -107,7 +107,7 @@ export class RuleDecider {
     const startMs = endMs - this.rule.window.ms;
     if (endMs < state.firstEndMs) {
       if (verdict === 'holds' && state.earlierMs === undefined) {
-        this.#states.write(earlierFound(state, this.#states.deciding(state.group), startMs));
+        this.#states.write(earlierFound(state, this.#states.deciding(state.group), startMs, endMs));
       }
       if (verdict === 'fails' && state.earlierMs !== undefined) this.#tellEarlier(state, state.earlierMs, panes, endMs);
       return;

@@ -59,7 +59,7 @@ export class StateStore {
 
   /** What changed since the last call: each state once, as it is now. */
   takeChanged(): AlertState[] {
-    const changed = [...this.#dirty.values()];
+    const changed = [...this.#dirty.values()].map((state) => this.get(state.rule, state.group) ?? state);
     this.#dirty = new Map();
     return changed;
   }

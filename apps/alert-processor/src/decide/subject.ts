@@ -59,12 +59,19 @@ export interface Told {
   readonly episodeMs: number;
   readonly decidedMs: number;
   readonly evidence: Evidence;
+  /** What was told of the episode before: receivers know an alert again by its severity, labels and group, so those stay. */
+  readonly before?: Notification;
 }
 
-export function notificationOf(subject: Subject, group: string, { name, status, episodeMs, decidedMs, evidence }: Told): Notification {
+export function notificationOf(
+  subject: Subject,
+  group: string,
+  { name, status, episodeMs, decidedMs, evidence, before }: Told,
+): Notification {
   const incident = incidentKey(subject.rule, group, episodeMs);
-  const named = namedGroup(subject.groupBy, groupValues(group));
-  const { severity, summary, labels, response, runbook } = subject.text;
+  const named = before?.group ?? namedGroup(subject.groupBy, groupValues(group));
+  const { summary, response, runbook } = subject.text;
+  const { severity, labels } = before ?? subject.text;
   return {
     key: `${incident}/${name}`,
     incident,

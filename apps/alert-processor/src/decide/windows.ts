@@ -50,7 +50,7 @@ export function lookBackMs(rule: Rule, paneMs: number): number {
 }
 
 /** How far back a partition must be read to decide as if it had been read all along. */
-export function reachOf(rule: Rule, paneMs: number): number {
+export function readBackMs(rule: Rule, paneMs: number): number {
   return lookBackMs(rule, paneMs) + (rule.rememberMs ?? 0);
 }
 

@@ -33,6 +33,8 @@ export class LiveLane {
   #next: number | undefined;
   /** Where the log ended when the lane was opened: as long as it is not reached, what was missed is being counted. */
   readonly #openedEnd: number;
+  /** The watermark that stage 2 was told last. */
+  markedMs: number | undefined;
   /** It reads no further: the end of its log means nothing any more. */
   halted = false;
 

@@ -31,6 +31,8 @@ export interface OpenPanesOptions {
   readonly tickMs: number;
   readonly stopMs: number;
   readonly maxPollIntervalMs: number;
+  /** The clock that the ends of lanes are told by. */
+  readonly nowMs: () => number;
   /** How far a broker's clock may step back; not said: 5 min. */
   readonly clockStepMs?: number;
   readonly log: Logger;
@@ -97,12 +99,12 @@ export async function openPanes(options: OpenPanesOptions): Promise<Panes> {
       },
     });
     const sink = new PanesSink(rules.current, {
-      starts: new LaneStarts({ reader, admin, nowMs: systemClock.nowMs }, rules.current, options.clockStepMs),
+      starts: new LaneStarts({ reader, admin, nowMs: options.nowMs }, rules.current, options.clockStepMs),
       partials,
       admin,
       firstTime: async ({ topic, partition }, first) =>
         (await reader.firstTimes([{ topic, partition, first }])).get(partitionKey({ topic, partition })),
-      nowMs: systemClock.nowMs,
+      nowMs: options.nowMs,
       onPublished: options.onPublished,
       onFault: (what, fault) => log.warn(`could not ${what}, and tries again: ${reasonsOf(fault)}`),
     });
@@ -122,7 +124,7 @@ export async function openPanes(options: OpenPanesOptions): Promise<Panes> {
           kind: 'fresh-first',
           async freshFrom(partition) {
             const { reachMs, latenessMs, paneMs } = rules.current;
-            const timeMs = systemClock.nowMs() - reachMs - latenessMs - paneMs;
+            const timeMs = options.nowMs() - reachMs - latenessMs - paneMs;
             const [found] = await admin.offsetsAtTimes([{ ...partition, timeMs }]);
             return found?.offset;
           },

@@ -68,6 +68,13 @@ export class PanesSink implements Sink {
     return { kind: 'warming', sinceMs: this.#sinceMs, partitions };
   }
 
+  /** How far stage 2 was told that each lane has come. */
+  get watermarks(): readonly (TopicPartition & { readonly watermarkMs: number })[] {
+    return [...this.#lanes.values()].flatMap(({ source: { topic, partition }, markedMs: watermarkMs }) =>
+      watermarkMs === undefined ? [] : [{ topic, partition, watermarkMs }],
+    );
+  }
+
   /** Reads again from where the panes that the commit lies in begin; the commit itself is the position. */
   async assign(lane: Lane): Promise<{ readonly startAt: number } | undefined> {
     this.#sinceMs ??= this.#ports.nowMs();
@@ -165,8 +172,10 @@ export class PanesSink implements Sink {
       );
       this.#unpublished = [];
       for (const { lane, told } of news) lane.acknowledged(told.next);
-      const marks = news.filter(({ lane }) => !retired.includes(lane)).map(({ told }) => told.mark);
+      const marked = news.filter(({ lane }) => !retired.includes(lane));
+      const marks = marked.map(({ told }) => told.mark);
       if (marks.length > 0) await partials.marks(news[0]?.told.rules ?? [], marks, signal);
+      for (const { lane, told } of marked) lane.markedMs = told.mark.watermarkMs;
     } catch (fault) {
       this.#retired.push(...retired);
       // Behind an abort nothing is answered: what waits is read again by the next owner.

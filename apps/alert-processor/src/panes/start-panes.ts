@@ -14,6 +14,7 @@ export interface StartPanesOptions {
   readonly rules: RuleSource;
   readonly metrics: AlertMetrics;
   readonly figures: RuntimeMetrics;
+  readonly nowMs: () => number;
 }
 
 const MAX_POLL_INTERVAL_MS = 60_000;
@@ -56,6 +57,7 @@ export async function startPanes(service: Service, config: AlertConfig, options:
     (running, limitMs) => running.close(limitMs),
   );
   readings.warmUp = () => panes.sink.warmUp;
+  readings.watermarks = () => panes.sink.watermarks;
   figures.watch(group, panes.runtime, pace);
   health.set('panes', () => runtimeHealth(panes.runtime, { kafka: placed(server), sink: placed(server) }));
   health.set('warm-up', () => warmUpHealth(panes.sink.warmUp));

@@ -14,7 +14,17 @@ export function fieldName(path: FieldPath): string {
 export function groupName(paths: readonly FieldPath[]): (event: EventObject) => string {
   const [only] = paths;
   if (only === undefined) return () => '[]';
-  return (event) => JSON.stringify(paths.map((path) => groupText(fieldValue(event, path))));
+  // Of one text at a time JSON is made several times quicker than of a list.
+  if (paths.length === 1) return (event) => `[${valueText(event, only)}]`;
+  return (event) => {
+    let name = `[${valueText(event, only)}`;
+    for (let i = 1; i < paths.length; i++) name += `,${valueText(event, paths[i] ?? only)}`;
+    return `${name}]`;
+  };
+}
+
+function valueText(event: EventObject, path: FieldPath): string {
+  return JSON.stringify(groupText(fieldValue(event, path)));
 }
 
 /** A value as a group knows it: text as it is, numbers and booleans by their JSON; null for what is absent, null, a list or an object. */

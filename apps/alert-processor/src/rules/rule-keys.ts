@@ -19,56 +19,55 @@ export const ruleName = text({ max: 64, pattern: /^[a-z0-9][a-z0-9-]*$/, words: 
 
 const windowLength = duration(SECOND_MS, DAY_MS);
 
-export const measureForm = variant(
-  choice(['count', 'absence']),
-  {
-    ratio: {
-      shape: map({ of: { shape: expression, required: true, about: 'Which of the rule’s events count as hits.' } }, 'ratio'),
-      about: 'The part of the events for which `of` holds, from 0 to 1.',
-      example: '{ratio: {of: status_code >= 500}}',
-    },
-    sum: { shape: numberField, about: 'The sum of a field.', example: '{sum: bytes}' },
-    mean: { shape: numberField, about: 'The mean of a field, over the events that have a number there.', example: '{mean: latency_ms}' },
-    percentile: {
-      shape: map(
-        {
-          field: { shape: numberField, required: true, about: 'The field.' },
-          p: {
-            shape: number({ min: 0.01, max: 99.99, whole: false }),
-            required: true,
-            about: 'Which percentile: 95 is the one that 95 % are below.',
-          },
-        },
-        'percentile',
-      ),
-      about: 'A percentile of a field, over the events that have a number there; at most 1 % off.',
-      example: '{percentile: {field: latency_ms, p: 95}}',
-    },
-    distinct: {
-      shape: map(
-        {
-          field: { shape: field, required: true, about: 'The field.' },
-          limit: {
-            shape: number({ min: 1, max: MAX_DISTINCT_LIMIT }),
-            about: `Counted exactly up to here; above, it is only said to be more. Default ${DEFAULTS.distinctLimit}.`,
-          },
-        },
-        'distinct',
-      ),
-      about: 'How many different values a field has.',
-      example: '{distinct: {field: user_id, limit: 1000}}',
-    },
-    rate: {
-      shape: map(
-        { against: { shape: duration(MINUTE_MS, 7 * DAY_MS), required: true, about: 'How much earlier the other window ends.' } },
-        'rate',
-      ),
-      about: 'The count divided by the count of the same group so much earlier.',
-      example: '{rate: {against: 1h}}',
-    },
+/** Measures that need more than their name. */
+export const measureKeys = {
+  ratio: {
+    shape: map({ of: { shape: expression, required: true, about: 'Which of the rule’s events count as hits.' } }, 'ratio'),
+    about: 'The part of the events for which `of` holds, from 0 to 1.',
+    example: '{ratio: {of: status_code >= 500}}',
   },
-  'A measure',
-);
+  sum: { shape: numberField, about: 'The sum of a field.', example: '{sum: bytes}' },
+  mean: { shape: numberField, about: 'The mean of a field, over the events that have a number there.', example: '{mean: latency_ms}' },
+  percentile: {
+    shape: map(
+      {
+        field: { shape: numberField, required: true, about: 'The field.' },
+        p: {
+          shape: number({ min: 0.01, max: 99.99, whole: false }),
+          required: true,
+          about: 'Which percentile: 95 is the one that 95 % are below.',
+        },
+      },
+      'percentile',
+    ),
+    about: 'A percentile of a field, over the events that have a number there; at most 1 % off.',
+    example: '{percentile: {field: latency_ms, p: 95}}',
+  },
+  distinct: {
+    shape: map(
+      {
+        field: { shape: field, required: true, about: 'The field.' },
+        limit: {
+          shape: number({ min: 1, max: MAX_DISTINCT_LIMIT }),
+          about: `Counted exactly up to here; above, it is only said to be more. Default ${DEFAULTS.distinctLimit}.`,
+        },
+      },
+      'distinct',
+    ),
+    about: 'How many different values a field has.',
+    example: '{distinct: {field: user_id, limit: 1000}}',
+  },
+  rate: {
+    shape: map(
+      { against: { shape: duration(MINUTE_MS, 7 * DAY_MS), required: true, about: 'How much earlier the other window ends.' } },
+      'rate',
+    ),
+    about: 'The count divided by the count of the same group so much earlier.',
+    example: '{rate: {against: 1h}}',
+  },
+} as const;
+
+export const measureForm = variant(choice(['count', 'absence']), measureKeys, 'A measure');
 
 export const windowForm = variant(
   windowLength,
@@ -103,7 +102,11 @@ export const ruleKeys = {
     about: 'For how long the condition must hold before it fires. Absent: at once.',
     example: '2m',
   },
-  min_count: { shape: number({ min: 1, max: 1_000_000_000 }), about: 'With fewer events in the window it does not fire.', example: '20' },
+  min_count: {
+    shape: number({ min: 1, max: 1_000_000_000 }),
+    about: 'With fewer events in the window it does not fire; of a `rate`, with fewer in both of its windows.',
+    example: '20',
+  },
   remember: {
     shape: duration(MINUTE_MS, 7 * DAY_MS),
     about: 'Only with `absence`: for how long after its last event a group is waited for. Default 1h.',

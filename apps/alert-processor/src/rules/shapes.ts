@@ -8,6 +8,8 @@ export interface Shape<T> {
   /** What would fit, as it stands behind "must be": `a text of at most 64 characters`. */
   readonly words: string;
   readonly schema: object;
+  /** Of a map: for the page. */
+  readonly keys?: KeyTable;
   read(node: Node, reading: Reading): T | undefined;
 }
 
@@ -166,6 +168,7 @@ export function map<const K extends KeyTable>(keys: K, what: string): Shape<Valu
   const required = Object.keys(keys).filter((name) => keys[name]?.required === true);
   return {
     words,
+    keys,
     schema: {
       type: 'object',
       properties: Object.fromEntries(
@@ -232,6 +235,7 @@ export function variant<P, const K extends KeyTable>(plain: Shape<P>, keys: K, w
   const words = `${plain.words}, or a map with one of ${names.join(', ')}`;
   return {
     words,
+    keys,
     schema: {
       anyOf: [
         plain.schema,

@@ -17,6 +17,7 @@ const panes = await openPanes({
   rules: { current: ruleSet([plainRule()], { paneMs, latenessMs }), onChange: () => {} },
   stopMs: 10_000,
   maxPollIntervalMs: 60_000,
+  nowMs: systemClock.nowMs,
   log: createLogger({ name: 'panes-process', level: 'warn' }),
   signal: new AbortController().signal,
   observe(event) {

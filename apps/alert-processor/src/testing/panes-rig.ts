@@ -101,6 +101,7 @@ export class PanesRig {
       tickMs: 50,
       stopMs: 10_000,
       maxPollIntervalMs: 60_000,
+      nowMs: Date.now,
       log: createLogger({ name: 'panes', level: 'silent' }),
       signal: new AbortController().signal,
       observe: () => {},

@@ -1,0 +1,60 @@
+import { ALERT_PARTIALS_TOPIC, ALERT_STATE_TOPIC, groupNamed, POSITIONS_TOPIC, streams, topicsFor } from '@tailrace/events';
+import { ContractError, checkTopics, readRetentions, runtimeMetrics, systemClock, untilReached } from '@tailrace/kafka-kit';
+import { runService } from '@tailrace/service';
+import { readAlertConfig } from './config.ts';
+import { alertMetrics } from './metrics.ts';
+import { reachFaults } from './panes/check-reach.ts';
+import { countedRules } from './panes/rule-source.ts';
+import { startPanes } from './panes/start-panes.ts';
+import { RuleBook } from './rules/rule-book.ts';
+
+/** The stream that rules are about. */
+const STREAM = 'service-events';
+const GROUP = groupNamed('alert-processor');
+
+/** Runs the alert processor. `nowMs`: the clock that its ticks go by. */
+export function runAlertProcessor(nowMs: () => number): Promise<void> {
+  return runService({
+    name: GROUP.name,
+    config: readAlertConfig,
+    async start(service, config) {
+      const { start, log, health, name } = service;
+      const kafka = { ...config.kafka, clientId: name };
+      const server = { name: 'Kafka', at: kafka.bootstrapServers };
+      const topics = streams[STREAM] ?? [];
+      const names = [...topics, ALERT_PARTIALS_TOPIC, ALERT_STATE_TOPIC, POSITIONS_TOPIC];
+      const used = topicsFor(config.service.topicProfile).filter((topic) => names.includes(topic.name));
+      const check = () => checkTopics(kafka, used, config.service.contract, (sentence) => log.warn(sentence));
+      await untilReached(service, server, check, (fault) => fault instanceof ContractError);
+      const kept = await untilReached(service, server, () => readRetentions(kafka, [ALERT_PARTIALS_TOPIC]));
+      const book = await start(
+        'rules',
+        () =>
+          RuleBook.open({
+            path: config.rules,
+            paneMs: config.paneMs,
+            latenessMs: config.latenessMs,
+            clock: systemClock,
+            log,
+            check: (read) => reachFaults(ALERT_PARTIALS_TOPIC, kept.get(ALERT_PARTIALS_TOPIC), read),
+          }),
+        (opened) => opened.close(),
+      );
+      health.set('rules', () => book.health());
+      const rules = countedRules(book);
+      const metrics = alertMetrics(service.metrics);
+      const figures = runtimeMetrics(service.metrics);
+      if (config.stages.includes('panes'))
+        await startPanes(service, config, {
+          kafka,
+          group: GROUP.name,
+          topics,
+          partialsTopic: ALERT_PARTIALS_TOPIC,
+          rules,
+          metrics,
+          figures,
+          nowMs,
+        });
+    },
+  });
+}
