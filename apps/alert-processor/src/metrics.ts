@@ -9,6 +9,7 @@ import type { WarmUp } from './panes/warm-up.ts';
 export interface AlertReadings {
   warmUp: () => WarmUp;
   channels: () => readonly ChannelView[];
+  rules: () => { readonly count: number; readonly refused: boolean };
   watermarks: () => readonly (TopicPartition & { readonly watermarkMs: number })[];
 }
 
@@ -18,7 +19,12 @@ export interface AlertMetrics {
 }
 
 export function alertMetrics(metrics: Metrics): AlertMetrics {
-  const readings: AlertReadings = { warmUp: () => ({ kind: 'waiting' }), watermarks: () => [], channels: () => [] };
+  const readings: AlertReadings = {
+    warmUp: () => ({ kind: 'waiting' }),
+    channels: () => [],
+    rules: () => ({ count: 0, refused: false }),
+    watermarks: () => [],
+  };
   const counted = registerMetrics(metrics, ALERT_METRICS, {
     watermark(set) {
       for (const { topic, partition, watermarkMs } of readings.watermarks()) set({ topic, partition }, watermarkMs / 1000);
@@ -29,6 +35,8 @@ export function alertMetrics(metrics: Metrics): AlertMetrics {
       const state = readings.warmUp();
       if (state.kind === 'warm') set({}, state.tookMs / 1000);
     },
+    rules: (set) => set({}, readings.rules().count),
+    rulesRefused: (set) => set({}, readings.rules().refused ? 1 : 0),
   });
   return { counted, readings };
 }
