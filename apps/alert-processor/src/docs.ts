@@ -69,7 +69,8 @@ function keyRows(keys: KeyTable, before = ''): readonly string[] {
   ]);
 }
 
-function keyTable(keys: KeyTable): string {
+/** The table of keys on a page. */
+export function keyTable(keys: KeyTable): string {
   return `| key | required | what it says | what it is | example |\n| --- | --- | --- | --- | --- |\n${keyRows(keys).join('\n')}`;
 }
 
