@@ -1,8 +1,10 @@
 import { ALERT_PARTIALS_TOPIC, ALERT_STATE_TOPIC, groupNamed, POSITIONS_TOPIC, streams, topicsFor } from '@tailrace/events';
 import { ContractError, checkTopics, readRetentions, runtimeMetrics, systemClock, untilReached } from '@tailrace/kafka-kit';
 import { runService } from '@tailrace/service';
-import { readAlertConfig } from './config.ts';
+import { ownEnvironment, readAlertConfig } from './config.ts';
 import { alertMetrics } from './metrics.ts';
+import { notifiersLine, openNotifiers } from './notify/open-notifiers.ts';
+import { notifyFaults } from './notify/read-notifiers.ts';
 import { reachFaults } from './panes/check-reach.ts';
 import { countedRules } from './panes/rule-source.ts';
 import { startPanes } from './panes/start-panes.ts';
@@ -19,6 +21,11 @@ export function runAlertProcessor(nowMs: () => number): Promise<void> {
     config: readAlertConfig,
     async start(service, config) {
       const { start, log, health, name } = service;
+      const decides = config.stages.includes('decide');
+      // Before any server is waited for: a file that is wrong is told at once.
+      const notifiers = decides ? openNotifiers(config.notifiers, ownEnvironment, systemClock) : [];
+      const channels = notifiers.map((notifier) => notifier.name);
+      if (decides) log.info(notifiersLine(notifiers));
       const kafka = { ...config.kafka, clientId: name };
       const server = { name: 'Kafka', at: kafka.bootstrapServers };
       const topics = streams[STREAM] ?? [];
@@ -36,7 +43,10 @@ export function runAlertProcessor(nowMs: () => number): Promise<void> {
             latenessMs: config.latenessMs,
             clock: systemClock,
             log,
-            check: (read) => reachFaults(ALERT_PARTIALS_TOPIC, kept.get(ALERT_PARTIALS_TOPIC), read),
+            check: (read) => [
+              ...reachFaults(ALERT_PARTIALS_TOPIC, kept.get(ALERT_PARTIALS_TOPIC), read),
+              ...(decides ? notifyFaults(read, channels) : []),
+            ],
           }),
         (opened) => opened.close(),
       );

@@ -60,7 +60,6 @@ export const ALERT_METRICS = {
     says: 'How long after its first partition the process needed for all that came before. Absent until then.',
     respond: 'None by itself.',
   },
-  ...DELIVERY_METRICS,
   rules: {
     name: 'tailrace_alert_rules',
     type: 'gauge',
@@ -77,4 +76,5 @@ export const ALERT_METRICS = {
     says: '1 while the rules as they stand in the file or folder are refused, so that those of before hold.',
     respond: 'Run `npx tailrace rules check` on the file: it names every problem. `/readyz` names the first one.',
   },
+  ...DELIVERY_METRICS,
 } as const satisfies MetricTable;

@@ -8,9 +8,9 @@ import type { WarmUp } from './panes/warm-up.ts';
 /** What the gauges read: parts fill it in once they run. */
 export interface AlertReadings {
   warmUp: () => WarmUp;
+  channels: () => readonly ChannelView[];
   rules: () => { readonly count: number; readonly refused: boolean };
   watermarks: () => readonly (TopicPartition & { readonly watermarkMs: number })[];
-  channels: () => readonly ChannelView[];
 }
 
 export interface AlertMetrics {
@@ -21,9 +21,9 @@ export interface AlertMetrics {
 export function alertMetrics(metrics: Metrics): AlertMetrics {
   const readings: AlertReadings = {
     warmUp: () => ({ kind: 'waiting' }),
+    channels: () => [],
     rules: () => ({ count: 0, refused: false }),
     watermarks: () => [],
-    channels: () => [],
   };
   const counted = registerMetrics(metrics, ALERT_METRICS, {
     watermark(set) {
