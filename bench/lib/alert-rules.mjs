@@ -40,7 +40,7 @@ ${[
   rule(
     'customers-with-errors',
     'service',
-    'where: status_code >= 500; measure: {distinct: {field: customer_id, limit: 1000}}; window: 1m; condition: "> 100000"',
+    'where: status_code >= 500; measure: {distinct: {field: customer_id, limit: 1000}}; window: 1m; condition: "> 990"',
   ),
   rule('fatal', 'service', `where: level = "fatal"; measure: count; ${quiet}`),
   rule('retries', 'service', `where: attributes.retries >= 3; measure: count; ${quiet}`),

@@ -43,6 +43,7 @@ export function runAlertProcessor(nowMs: () => number): Promise<void> {
       health.set('rules', () => book.health());
       const rules = countedRules(book);
       const metrics = alertMetrics(service.metrics);
+      metrics.readings.rules = () => ({ count: book.current.rules.length, refused: book.refused });
       const figures = runtimeMetrics(service.metrics);
       if (config.stages.includes('panes'))
         await startPanes(service, config, {

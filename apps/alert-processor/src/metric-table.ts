@@ -1,4 +1,5 @@
 import type { MetricTable } from '@tailrace/kafka-kit';
+import { DELIVERY_METRICS } from './notify/delivery-metric-table.ts';
 
 /** The alert processor's own figures, beside those of its consumers. */
 export const ALERT_METRICS = {
@@ -58,5 +59,22 @@ export const ALERT_METRICS = {
     labels: {},
     says: 'How long after its first partition the process needed for all that came before. Absent until then.',
     respond: 'None by itself.',
+  },
+  ...DELIVERY_METRICS,
+  rules: {
+    name: 'tailrace_alert_rules',
+    type: 'gauge',
+    unit: 'rules',
+    labels: {},
+    says: 'Rules of the file or folder that hold now.',
+    respond: 'None by itself. At 0 nothing can fire; members that differ for more than a few seconds read different files.',
+  },
+  rulesRefused: {
+    name: 'tailrace_alert_rules_refused',
+    type: 'gauge',
+    unit: '0 or 1',
+    labels: {},
+    says: '1 while the rules as they stand in the file or folder are refused, so that those of before hold.',
+    respond: 'Run `npx tailrace rules check` on the file: it names every problem. `/readyz` names the first one.',
   },
 } as const satisfies MetricTable;

@@ -1,12 +1,16 @@
-import { type Registered, registerMetrics, type TopicPartition } from '@tailrace/kafka-kit';
+import { type Registered, registerMetrics, systemClock, type TopicPartition } from '@tailrace/kafka-kit';
 import type { Metrics } from '@tailrace/service';
 import { ALERT_METRICS } from './metric-table.ts';
+import type { ChannelView } from './notify/channel-queue.ts';
+import { deliveryReaders } from './notify/delivery-metrics.ts';
 import type { WarmUp } from './panes/warm-up.ts';
 
 /** What the gauges read: parts fill it in once they run. */
 export interface AlertReadings {
   warmUp: () => WarmUp;
+  rules: () => { readonly count: number; readonly refused: boolean };
   watermarks: () => readonly (TopicPartition & { readonly watermarkMs: number })[];
+  channels: () => readonly ChannelView[];
 }
 
 export interface AlertMetrics {
@@ -15,16 +19,24 @@ export interface AlertMetrics {
 }
 
 export function alertMetrics(metrics: Metrics): AlertMetrics {
-  const readings: AlertReadings = { warmUp: () => ({ kind: 'waiting' }), watermarks: () => [] };
+  const readings: AlertReadings = {
+    warmUp: () => ({ kind: 'waiting' }),
+    rules: () => ({ count: 0, refused: false }),
+    watermarks: () => [],
+    channels: () => [],
+  };
   const counted = registerMetrics(metrics, ALERT_METRICS, {
     watermark(set) {
       for (const { topic, partition, watermarkMs } of readings.watermarks()) set({ topic, partition }, watermarkMs / 1000);
     },
     warmingUp: (set) => set({}, readings.warmUp().kind === 'warming' ? 1 : 0),
+    ...deliveryReaders(() => readings.channels(), systemClock),
     warmUp(set) {
       const state = readings.warmUp();
       if (state.kind === 'warm') set({}, state.tookMs / 1000);
     },
+    rules: (set) => set({}, readings.rules().count),
+    rulesRefused: (set) => set({}, readings.rules().refused ? 1 : 0),
   });
   return { counted, readings };
 }

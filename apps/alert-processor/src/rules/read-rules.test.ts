@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { problemsOf, ruleOf, rulesOf } from '../testing/rules-text.ts';
 import { readRuleFiles } from './read-rules.ts';
@@ -257,4 +258,26 @@ it('the reach is the longest look-back of a rule', () => {
     3_660_000,
   );
   expect(rulesOf(changed('measure: count', 'measure: {rate: {against: 2h}}\n    for: 3m')).reachMs).toBe(7_200_000 + 240_000);
+});
+
+it('of any text rules are read, or problems told with a place in it, and nothing is thrown', () => {
+  const damaged = fc
+    .tuple(
+      fc.nat({ max: FULL.length }),
+      fc.nat({ max: 20 }),
+      fc.oneof(fc.string({ unit: 'binary', maxLength: 8 }), fc.constantFrom('{', '[', '- ', ': ', '&a ', '*a', '"', '\n', '#', '|', '>')),
+    )
+    .map(([at, cut, put]) => FULL.slice(0, at) + put + FULL.slice(at + cut));
+  fc.assert(
+    fc.property(fc.oneof(damaged, fc.string({ unit: 'binary' })), (text) => {
+      const read = readRuleFiles([{ file: 'rules.yaml', text }], { paneMs: 10_000, latenessMs: 0 });
+      if ('rules' in read) return;
+      expect(read.problems.length).toBeGreaterThan(0);
+      const lines = text.split('\n').length + 1;
+      for (const { line, column, sentence } of read.problems) {
+        expect([line >= 1 && line <= lines, column >= 1, sentence]).toEqual([true, true, expect.stringMatching(/^[^\n]+[.)]$/)]);
+      }
+    }),
+    { numRuns: 1000 },
+  );
 });
