@@ -84,10 +84,12 @@ test('its body is what Alertmanager takes: a list of one alert that ends by itse
 
 test('what it hangs on: decisions that are written, canaries that come round, notifications that leave', () => {
   const NOW = 1_000_000;
-  let tickedMs: number | undefined;
+  let tickedMs: (number | undefined)[] = [];
   const decides = decidesStill(() => tickedMs);
-  expect(decides(NOW)).toBe('nothing is decided yet');
-  tickedMs = NOW - 15_000;
+  expect(decides(NOW)).toBe('this process decides about nothing');
+  tickedMs = [NOW, undefined];
+  expect(decides(NOW)).toBe('1 of 2 partitions are not decided about yet');
+  tickedMs = [NOW, NOW - 15_000];
   expect(decides(NOW)).toBeUndefined();
   expect(decides(NOW + 1000)).toBe('nothing was decided, or written, for 16 s');
 

@@ -9,12 +9,18 @@ const UNSENT_MS = 120_000;
 
 const seconds = (ms: number): number => Math.round(ms / 1000);
 
-/** That the deciding stage has decided, and that Kafka has taken what it decided. `lastMs`: when that was last so; undefined: never yet. */
-export function decidesStill(lastMs: () => number | undefined): Vital {
+/**
+ * That the deciding stage decides, and that Kafka takes what it decided. `lastMs`: of each partition that this process decides about, when that was last
+ * so; undefined: never yet.
+ */
+export function decidesStill(lastMs: () => readonly (number | undefined)[]): Vital {
   return (nowMs) => {
-    const last = lastMs();
-    if (last === undefined) return 'nothing is decided yet';
-    return nowMs - last <= TICK_MS ? undefined : `nothing was decided, or written, for ${seconds(nowMs - last)} s`;
+    const all = lastMs();
+    if (all.length === 0) return 'this process decides about nothing';
+    const waiting = all.filter((last) => last === undefined).length;
+    if (waiting > 0) return `${waiting} of ${all.length} partitions are not decided about yet`;
+    const longestMs = nowMs - Math.min(...all.map((last) => last ?? 0));
+    return longestMs <= TICK_MS ? undefined : `nothing was decided, or written, for ${seconds(longestMs)} s`;
   };
 }
 
