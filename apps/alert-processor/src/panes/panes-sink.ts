@@ -107,10 +107,13 @@ export class PanesSink implements Sink {
     let outcomes: readonly Outcome[];
     try {
       outcomes = lane.fold(batch);
-    } finally {
-      // Also where a rule threw: half of the batch is counted, and to be handed it again would count that twice.
+    } catch (fault) {
+      // Half of the batch is counted: the lane is opened anew, and what this one holds is told to nobody.
+      this.#lanes.delete(partitionKey(batch.source));
       batch.release();
+      throw fault;
     }
+    batch.release();
     await lane.published(batch.offset(batch.length - 1) + 1, signal);
     return outcomes;
   }
