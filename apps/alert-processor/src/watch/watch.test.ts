@@ -31,7 +31,7 @@ test('canaries go round through a gateway, conditions are told in every second, 
   const clock = new ManualClock();
   const metrics = createMetrics();
   const conditions: SelfCondition[] = [];
-  const world = { sources: [] as readonly SourceView[] | undefined, sick: undefined as string | undefined };
+  const world = { sources: [] as readonly SourceView[] | undefined };
   const watch = new Watch(
     {
       stream: 'service-events',
@@ -52,7 +52,6 @@ test('canaries go round through a gateway, conditions are told in every second, 
         condition: (condition) => conditions.push(condition),
       },
       channels: () => [],
-      vitals: [() => world.sick],
     },
   );
   const counted = async (line: string) => (await metrics.metrics()).includes(`${line}\n`);
@@ -86,7 +85,6 @@ test('canaries go round through a gateway, conditions are told in every second, 
   watch.ticked(7);
   expect(conditions).toHaveLength(3);
   status = 200;
-  world.sick = undefined;
   world.sources = [{ partition: 0, watermarkMs: clock.nowMs() - 61_500, heardMs: clock.nowMs(), blind: [] }];
   watch.accepted(7, canaryCell(clock.nowMs()));
   await clock.advance(1000);

@@ -7,8 +7,8 @@ import { CanaryPoster } from './canary.ts';
 import { CANARY_RULE } from './canary-rule.ts';
 import { CanaryTrack } from './canary-track.ts';
 import { DeadMan, type SourceView } from './dead-man.ts';
-import { Heartbeat, type Vital } from './heartbeat.ts';
-import { canariesComeRound, decidesStill, queuesMove } from './vitals.ts';
+import { Heartbeat } from './heartbeat.ts';
+import { canariesComeRound, decidesStill, everyPartitionIsRead, queuesMove } from './vitals.ts';
 import { WATCH_METRICS } from './watch-metrics.ts';
 
 /** What the deciding stage of this process can be asked and told. */
@@ -39,8 +39,6 @@ export interface WatchPorts {
   readonly metrics: Metrics;
   readonly deciding: DecidingStage;
   readonly channels: () => readonly ChannelView[];
-  /** What else must be well for alerts to be told, besides what the watch sees by itself. */
-  readonly vitals: readonly Vital[];
 }
 
 /** How often it is looked whether alerts can be trusted. */
@@ -86,8 +84,8 @@ export class Watch {
           });
     const canaries = this.#poster === undefined ? [] : [canariesComeRound(this.#track)];
     const vitals = [
-      ...ports.vitals,
       decidesStill(() => deciding.owned().map((partition) => this.#tickedMs.get(partition))),
+      everyPartitionIsRead(() => this.#sources),
       ...canaries,
       queuesMove(channels),
     ];
