@@ -11,6 +11,7 @@ export interface AlertReadings {
   channels: () => readonly ChannelView[];
   rules: () => { readonly count: number; readonly refused: boolean };
   watermarks: () => readonly (TopicPartition & { readonly watermarkMs: number })[];
+  deciding: () => { readonly firing: number; readonly groups: number };
 }
 
 export interface AlertMetrics {
@@ -24,6 +25,7 @@ export function alertMetrics(metrics: Metrics): AlertMetrics {
     channels: () => [],
     rules: () => ({ count: 0, refused: false }),
     watermarks: () => [],
+    deciding: () => ({ firing: 0, groups: 0 }),
   };
   const counted = registerMetrics(metrics, ALERT_METRICS, {
     watermark(set) {
@@ -35,6 +37,8 @@ export function alertMetrics(metrics: Metrics): AlertMetrics {
       const state = readings.warmUp();
       if (state.kind === 'warm') set({}, state.tookMs / 1000);
     },
+    firing: (set) => set({}, readings.deciding().firing),
+    groups: (set) => set({}, readings.deciding().groups),
     rules: (set) => set({}, readings.rules().count),
     rulesRefused: (set) => set({}, readings.rules().refused ? 1 : 0),
   });
