@@ -76,6 +76,15 @@ export const ALERT_METRICS = {
     says: '1 while the rules as they stand in the file or folder are refused, so that those of before hold.',
     respond: 'Run `npx tailrace rules check` on the file: it names every problem. `/readyz` names the first one.',
   },
+  decided: {
+    name: 'tailrace_alert_decided_watermark_seconds',
+    type: 'gauge',
+    unit: 'Unix seconds',
+    labels: { partition: 'partitions of `alert-partials` of this process' },
+    says: 'Up to which time every window is complete and decided, and what came of it is kept. Absent while the partition is read up to where it was.',
+    respond:
+      'Further behind the clock than `ALERT_LATENESS_MS`: some partition of the stream lags or is not read (`tailrace_alert_watermark_seconds`).',
+  },
   firing: {
     name: 'tailrace_alert_firing',
     type: 'gauge',

@@ -210,6 +210,13 @@ export class DecideSink implements Sink, StoreKeeper {
     if (owned?.ready === true) owned.decider.condition(condition, nowMs);
   }
 
+  /** Of each partition that is decided: every window that ends at or before is, and what came of it is acknowledged. */
+  get decided(): readonly { readonly partition: number; readonly settledMs: number }[] {
+    return [...this.#owned].flatMap(([partition, { ready, settledMs }]) =>
+      ready && settledMs !== undefined ? [{ partition, settledMs }] : [],
+    );
+  }
+
   /** Figures over all partitions. */
   get counts(): { readonly firing: number; readonly groups: number; readonly settledMs: number | undefined } {
     let firing = 0;

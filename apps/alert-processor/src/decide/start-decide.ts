@@ -94,6 +94,7 @@ export async function startDecide(service: Service, config: AlertConfig, options
     (running, limitMs) => running.close(limitMs),
   );
   metrics.readings.deciding = () => decide.sink.counts;
+  metrics.readings.decided = () => decide.sink.decided;
   figures.watch(group, decide.runtime, pace);
   health.set('decide', () => runtimeHealth(decide.runtime, { kafka: placed(server), sink: placed(server) }));
   health.set('deciding', () => decidingHealth(decide.sink));
