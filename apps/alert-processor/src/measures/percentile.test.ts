@@ -1,7 +1,7 @@
 import { DDSketch } from '@datadog/sketches-js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MAX_BINS, mergeBins, RELATIVE_ACCURACY } from './bins.ts';
+import { addToBins, MAX_BINS, mergeBins, RELATIVE_ACCURACY } from './bins.ts';
 import { mergePartials } from './merge.ts';
 import type { Partial } from './partial.ts';
 import { percentileMeasure } from './percentile.ts';
@@ -77,6 +77,24 @@ describe('bins', () => {
       maxLength: 1500,
     })
     .map((pairs) => pairs.sort(([a], [b]) => a - b).flat());
+
+  it('are the same whether they were counted one by one or merged, above the bound too', () => {
+    const counted = (list: readonly number[]) => {
+      const all: number[] = [];
+      for (const bin of list) addToBins(all, bin);
+      return all;
+    };
+    const list = fc.array(fc.integer({ min: -2000, max: 2000 }), { size: 'max', minLength: 3000, maxLength: 4000 });
+    fc.assert(
+      fc.property(list, fc.nat(3000), (each, at) => {
+        const whole = counted(each);
+        expect(whole).toEqual(mergeBins(counted(each.slice(0, at)), counted(each.slice(at))));
+        expect(whole).toEqual(counted(each.toReversed()));
+        expect(whole.length).toBeLessThanOrEqual(2 * MAX_BINS);
+      }),
+      { numRuns: 10 },
+    );
+  });
 
   it('are never more than the bound, and merged in any order the same: the lowest are put together', () => {
     fc.assert(
