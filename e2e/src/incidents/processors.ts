@@ -4,8 +4,8 @@ import { type SeededRandom, seededRandom } from '@tailrace/events';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Member } from '../cluster/member.ts';
 import { until } from '../machine/until.ts';
-import { rulesText } from './plan.ts';
-import type { PushFault, PushOptions } from './push.ts';
+import { type IncidentPlan, rulesText } from './plan.ts';
+import type { PushFault } from './push.ts';
 import type { AlertReceiver } from './receiver.ts';
 
 type Stages = 'panes,decide' | 'panes' | 'decide';
@@ -15,26 +15,38 @@ const CAUGHT_UP_MS = 120_000;
 /** The processor's own default: a lane at its end has its watermark so far behind the clock. */
 const LATENESS_MS = 60_000;
 
-/** The processes of the alert-processor, with their clock in the hand. */
+export interface ProcessorsOptions {
+  /** Processes, of which each runs both stages; or of each stage, where they run apart. */
+  readonly members: number;
+  readonly stages: 'together' | 'apart';
+  /** Whether their clock is in the hand. */
+  readonly clock: boolean;
+  readonly seed: number;
+  readonly report: (line: string) => void;
+}
+
+/** The processes of the alert-processor. */
 export class Processors {
   readonly #cluster: Cluster;
-  readonly #options: PushOptions;
+  readonly #options: ProcessorsOptions;
   readonly #receiver: AlertReceiver;
   readonly #random: SeededRandom;
   readonly #living = new Map<Member, Stages>();
-  #nowMs: number;
+  #startMs = 0;
+  #nowMs = 0;
 
-  constructor(cluster: Cluster, options: PushOptions, receiver: AlertReceiver) {
+  constructor(cluster: Cluster, options: ProcessorsOptions, receiver: AlertReceiver) {
     this.#cluster = cluster;
     this.#options = options;
     this.#receiver = receiver;
-    this.#random = seededRandom(options.plan.seed + 2);
-    this.#nowMs = options.plan.startMs;
+    this.#random = seededRandom(options.seed + 2);
   }
 
-  async start(): Promise<void> {
+  async start(plan: IncidentPlan): Promise<void> {
+    this.#startMs = plan.startMs;
+    this.#nowMs = this.#options.clock ? plan.startMs : Date.now();
     const { folder } = this.#cluster.stack;
-    writeFileSync(join(folder, 'incident-rules.yaml'), rulesText(this.#options.plan));
+    writeFileSync(join(folder, 'incident-rules.yaml'), rulesText(plan));
     writeFileSync(join(folder, 'incident-notifiers.yaml'), this.#receiver.notifiersText);
     const stages: readonly Stages[] = this.#options.stages === 'apart' ? ['panes', 'decide'] : ['panes,decide'];
     for (let i = 0; i < this.#options.members; i++) for (const each of stages) this.#join(each);
@@ -49,7 +61,7 @@ export class Processors {
   }
 
   async meet(fault: PushFault): Promise<void> {
-    this.#options.report(`${fault} at ${Math.round((this.#nowMs - this.#options.plan.startMs) / 1000)} s`);
+    this.#options.report(`${fault} at ${Math.round((this.#nowMs - this.#startMs) / 1000)} s`);
     switch (fault) {
       case 'kill':
         await this.#replace([...this.#living.keys()][Math.floor(this.#random.next() * this.#living.size)]);
@@ -70,6 +82,9 @@ export class Processors {
       }
       case 'broker':
         await this.#cluster.stack.restart('kafka', 'kill');
+        return;
+      case 'replay':
+        await this.#replay();
     }
   }
 
@@ -86,7 +101,7 @@ export class Processors {
       // The times of its records are the events' own here.
       TAILRACE_CONTRACT: 'warn',
     };
-    const member = this.#cluster.join('alert-processor', settings, { clock: true });
+    const member = this.#cluster.join('alert-processor', settings, { clock: this.#options.clock });
     member.tellTime(this.#nowMs);
     this.#living.set(member, stages);
   }
@@ -102,6 +117,20 @@ export class Processors {
   async #killDeciders(): Promise<void> {
     const deciders = [...this.#living].filter(([, stages]) => stages !== 'panes');
     await Promise.all(deciders.map(([member]) => this.#replace(member)));
+  }
+
+  async #replay(): Promise<void> {
+    const indexer = this.#cluster.join('indexer');
+    await indexer.ready();
+    const window = ['--from', new Date(this.#startMs).toISOString(), '--to', new Date(this.#nowMs).toISOString()];
+    for (const args of [
+      ['plan', ...window, '--into', 'indexer', '--source', 'kafka'],
+      ['run', '1'],
+    ]) {
+      const { code, stdout, stderr } = await this.#cluster.tailrace('replay', ...args);
+      if (code !== 0) throw new Error(`replay ${args[0]} ended with ${code}: ${stderr}${stdout}`);
+    }
+    await indexer.leave();
   }
 
   /** Every partition has one owner in each stage, who has read all of it and has looked at the clock. */

@@ -7,8 +7,11 @@ import type { IncidentPlan } from './plan.ts';
 import { Processors } from './processors.ts';
 import { AlertReceiver } from './receiver.ts';
 
-/** What is done to the processor while events are pushed. `mid-send`: killed when the receiver has a notification and has not answered yet. */
-export type PushFault = 'kill' | 'mid-send' | 'join' | 'leave' | 'broker';
+/**
+ * What is done to the processor while events are pushed. `mid-send`: killed when the receiver has a notification and has not answered yet. `replay`: all
+ * that was pushed is replayed into the indexer.
+ */
+export type PushFault = 'kill' | 'mid-send' | 'join' | 'leave' | 'broker' | 'replay';
 
 export interface PushOptions {
   readonly plan: IncidentPlan;
@@ -32,10 +35,10 @@ const TAIL_MS = 4 * 60_000;
 export async function pushIncidents(cluster: Cluster, options: PushOptions): Promise<AlertReceiver> {
   const { plan } = options;
   const receiver = await AlertReceiver.start();
-  const processors = new Processors(cluster, options, receiver);
+  const processors = new Processors(cluster, { ...options, clock: true, seed: plan.seed }, receiver);
   const producer = new ForeignProducer(kafkaSettings(cluster.endpoints));
   try {
-    await processors.start();
+    await processors.start(plan);
     const due = faultsOf(options);
     for (let atMs = plan.startMs; atMs < plan.endMs + TAIL_MS; atMs += STEP_MS) {
       for (const fault of due.get(atMs) ?? []) await processors.meet(fault);

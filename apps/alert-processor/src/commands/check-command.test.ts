@@ -113,7 +113,7 @@ describe('rules check', () => {
 
   it.each([
     [['rules', 'check'], "missing required argument 'file'"],
-    [['rules', 'check', '/no/such/file.yaml'], 'no such file'],
+    [['rules', 'check', '/no/such/file.yaml'], 'no such file or folder'],
     [['rules', 'check', '--nonsense', 'x'], 'unknown option'],
     [['rules', 'chekc'], 'unknown command'],
     [['rules'], 'check'],

@@ -22,26 +22,23 @@ export function numberOf(bin: number): number {
   return Math.min(Number.MAX_VALUE, (2 / (GAMMA + 1)) * GAMMA ** bin);
 }
 
-/** Counts a number of a bin. Kept in order as they come: sorting at each publication took longer than all of the folding. */
-export function addToBins(bins: number[], bin: number): void {
-  let low = 0;
-  let high = bins.length / 2;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((bins[2 * middle] as number) < bin) low = middle + 1;
-    else high = middle;
+/** Counts one more number in a bin. `bins` keep their order, so that to tell what they hold is to copy them: that is done at every tick. */
+export function addToBin(bins: number[], bin: number): void {
+  let from = 0;
+  let to = bins.length;
+  while (from < to) {
+    const middle = ((from + to) >> 2) << 1;
+    if ((bins[middle] ?? 0) < bin) from = middle + 2;
+    else to = middle;
   }
-  const at = 2 * low;
-  if (bins[at] === bin) {
-    bins[at + 1] = (bins[at + 1] as number) + 1;
-    return;
+  if (bins[from] === bin) bins[from + 1] = (bins[from + 1] ?? 0) + 1;
+  else {
+    bins.splice(from, 0, bin, 1);
+    if (bins.length > 2 * MAX_BINS) {
+      bins[3] = (bins[1] ?? 0) + (bins[3] ?? 0);
+      bins.splice(0, 2);
+    }
   }
-  // By hand several times quicker than by splice, which makes a list of what it takes out.
-  bins.push(0, 0);
-  for (let i = bins.length - 1; i > at + 1; i--) bins[i] = bins[i - 2] as number;
-  bins[at] = bin;
-  bins[at + 1] = 1;
-  if (bins.length > 2 * MAX_BINS) bins.splice(0, bins.length, ...capped(bins));
 }
 
 /** The bins of both. In any order and grouping the same: a bin that is once among the highest is put below them only by higher ones. */

@@ -1,6 +1,6 @@
 import { type FieldPath, fieldValue } from '@tailrace/events';
 import type { Accumulator, EventObject, Measure } from '../rules/rule.ts';
-import { addToBins, binOf, countOf, valueAtRank } from './bins.ts';
+import { addToBin, binOf, countOf, valueAtRank } from './bins.ts';
 import type { Partial } from './partial.ts';
 
 class Sketch implements Accumulator {
@@ -18,8 +18,7 @@ class Sketch implements Accumulator {
     // JSON has no Infinity, but JSON.parse makes one of 1e400.
     if (typeof found !== 'number' || !Number.isFinite(found)) return;
     this.#n++;
-    if (found === 0) return;
-    addToBins(found > 0 ? this.#positive : this.#negative, binOf(Math.abs(found)));
+    if (found !== 0) addToBin(found > 0 ? this.#positive : this.#negative, binOf(Math.abs(found)));
   }
 
   partial(): Partial {

@@ -41,7 +41,11 @@ export function postJson(post: HttpPost): Promise<HttpAnswer> {
       ...(allowPrivate ? (lookup === undefined ? {} : { lookup: anyLookup(lookup) }) : { lookup: publicLookup(lookup) }),
     });
     request.on('error', reject);
-    request.on('response', (response) => readAnswer(request, response).then(resolve, reject));
+    request.on('response', (response) => {
+      // From here on the status is the answer, also when the signal aborts while the body is read.
+      request.off('error', reject).on('error', () => {});
+      readAnswer(request, response).then(resolve, reject);
+    });
     request.end(bytes);
   });
 }

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { problemsOf, ruleOf, rulesOf } from '../testing/rules-text.ts';
 import { readRuleFiles } from './read-rules.ts';
@@ -197,20 +198,27 @@ describe('text that is no rules file', () => {
     ['5', '1:1: This must be a map with the keys of a rules file, and 5 is not.'],
     ['rules: 5', '1:8: This must be a list of at most 1000 rules, and 5 is not.'],
     ['rules: [5]', '1:9: This must be a map with the keys of a rule, and 5 is not.'],
-    ['rule: []', '1:1: There is no key "rule" in a rules file (did you mean rules?): it has rules, silences.'],
+    ['rule: []', '1:1: There is no key "rule" in a rules file (did you mean rules?): it has rules, silences, cases.'],
     ['rules: []\nrules: []', '2:1: This key stands twice in one map: keep one of them.'],
+    [withLines('    labels: {a: x, b: y, a: z}\n'), '8:26: This key stands twice in one map: keep one of them.'],
     ['rules: []\n---\nrules: []', '2:1: One YAML document makes a rules file: put what stands behind --- into a file of its own.'],
     ['rules: !!js/function x', '1:8: This is not YAML: Unresolved tag: tag:yaml.org,2002:js/function.'],
     ['rules: &a [*a]', '1:11: This must be a map with the keys of a rule, and a list is not.'],
     ['rules: *nobody', '1:8: Nothing before this has the anchor &nobody.'],
     [changed('"> 5"', '> 5'), '6:18: Put the condition in quotes, like "> 100".'],
-    [`rules: [] #${'x'.repeat(MAX_FILE_BYTES)}`, '1:1: The most that a rules file may have are 1024 KiB.'],
+    [`rules: [] #${'x'.repeat(MAX_FILE_BYTES)}`, '1:1: The most that a rules file may have are 512 KiB.'],
   ])('%#', (text, problem) => {
     expect(problemsOf(text)).toEqual([`rules.yaml:${problem}`]);
   });
 
   it('is refused when it is nested without end', () => {
     expect(problemsOf('['.repeat(100_000)).join()).toContain('This is nested too deeply.');
+  });
+
+  it('with very many keys is refused as quickly as it is read', () => {
+    const startedMs = performance.now();
+    expect(problemsOf(`{${Array.from({ length: 30_000 }, (_, i) => `k${i}: 1`).join(', ')}}`)).toHaveLength(30_000);
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
   });
 
   it('does not grow by aliases', () => {
@@ -257,4 +265,26 @@ it('the reach is the longest look-back of a rule', () => {
     3_660_000,
   );
   expect(rulesOf(changed('measure: count', 'measure: {rate: {against: 2h}}\n    for: 3m')).reachMs).toBe(7_200_000 + 240_000);
+});
+
+it('of any text rules are read, or problems told with a place in it, and nothing is thrown', () => {
+  const damaged = fc
+    .tuple(
+      fc.nat({ max: FULL.length }),
+      fc.nat({ max: 20 }),
+      fc.oneof(fc.string({ unit: 'binary', maxLength: 8 }), fc.constantFrom('{', '[', '- ', ': ', '&a ', '*a', '"', '\n', '#', '|', '>')),
+    )
+    .map(([at, cut, put]) => FULL.slice(0, at) + put + FULL.slice(at + cut));
+  fc.assert(
+    fc.property(fc.oneof(damaged, fc.string({ unit: 'binary' })), (text) => {
+      const read = readRuleFiles([{ file: 'rules.yaml', text }], { paneMs: 10_000, latenessMs: 0 });
+      if ('rules' in read) return;
+      expect(read.problems.length).toBeGreaterThan(0);
+      const lines = text.split('\n').length + 1;
+      for (const { line, column, sentence } of read.problems) {
+        expect([line >= 1 && line <= lines, column >= 1, sentence]).toEqual([true, true, expect.stringMatching(/^[^\n]+[.)]$/)]);
+      }
+    }),
+    { numRuns: 1000 },
+  );
 });

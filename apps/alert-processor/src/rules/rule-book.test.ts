@@ -111,7 +111,7 @@ it('a file that is gone is bad, and not a file without rules', async () => {
   renameSync(path, `${path}.away`);
   for (let i = 0; i < 3; i++) await rules.look();
   expect(names(rules)).toEqual(['a']);
-  expect(rules.health().sentence).toContain('no such file');
+  expect(rules.health().sentence).toContain('no such file or folder');
   expect(log.error).toHaveBeenCalledTimes(1);
 });
 
@@ -128,7 +128,7 @@ it('reads the *.yaml files of a folder together, in the order of their names', a
 });
 
 it('is not opened without rules that make sense: every problem is told', async () => {
-  await expect(opened()).rejects.toThrow('no such file');
+  await expect(opened()).rejects.toThrow('no such file or folder');
   await expect(opened({ path: folder })).rejects.toThrow('holds no *.yaml file');
   writeFileSync(path, `${rule('A')}unknown: 1\n`);
   await expect(opened()).rejects.toMatchObject({

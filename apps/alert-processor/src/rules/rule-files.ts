@@ -24,7 +24,7 @@ export async function readRulesAt(path: string): Promise<RuleFiles> {
     return { files, digest: digestOf(JSON.stringify(files)) };
   } catch (fault) {
     // Safe: the sentence is told, and the old rules go on.
-    return refused(fault instanceof Error ? fault.message : String(fault));
+    return refused(`${path} can not be read: ${reasonOf(fault)}.`);
   }
 }
 
@@ -50,11 +50,22 @@ async function readBounded(path: string): Promise<string> {
       if (bytesRead === 0 || length === buffer.length) break;
     }
     const bytes = buffer.subarray(0, length);
-    if (!isUtf8(bytes)) throw new Error(`${path} is not text in UTF-8.`);
+    if (!isUtf8(bytes)) throw new Error(`${path} is not text in UTF-8`);
     return bytes.toString('utf8');
   } finally {
     await file.close();
   }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file or folder',
+  EACCES: 'no permission',
+  ELOOP: 'its links go round',
+};
+
+function reasonOf(fault: unknown): string {
+  if (!(fault instanceof Error)) return String(fault);
+  return REASONS['code' in fault ? String(fault.code) : ''] ?? fault.message;
 }
 
 function refused(problem: string): RuleFiles {

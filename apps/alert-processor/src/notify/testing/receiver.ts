@@ -13,8 +13,8 @@ export interface Receiver extends AsyncDisposable {
   readonly received: readonly Received[];
 }
 
-/** A server on a free port that keeps what it gets and answers as the test says. */
-export async function receive(answer: (response: ServerResponse, request: Received) => void): Promise<Receiver> {
+/** A server, on a free port unless one is named, that keeps what it gets and answers as the test says. */
+export async function receive(answer: (response: ServerResponse, request: Received) => void, port = 0): Promise<Receiver> {
   const received: Received[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -26,7 +26,7 @@ export async function receive(answer: (response: ServerResponse, request: Receiv
       answer(response, one);
     });
   });
-  return { ...(await listening(server)), received };
+  return { ...(await listening(server, port)), received };
 }
 
 export interface RawReceiver extends AsyncDisposable {
@@ -45,13 +45,13 @@ export async function receiveRaw(connected: (socket: Socket) => void): Promise<R
   return { ...(await listening(server)), connections: () => connections };
 }
 
-async function listening(server: Server): Promise<{ readonly url: URL } & AsyncDisposable> {
+async function listening(server: Server, port = 0): Promise<{ readonly url: URL } & AsyncDisposable> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   return {
     url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/alerts?team=a`),
     [Symbol.asyncDispose]: () =>
