@@ -10,36 +10,45 @@ export function fieldName(path: FieldPath): string {
   return 'known' in path ? path.known : `${ATTRIBUTE_PREFIX}${path.attribute}`;
 }
 
-/** Names that are remembered at a time of one list of fields; of more of them all are forgotten. */
-const MAX_NAMES = 50_000;
+/** Values that are remembered at a time; of more of them all are forgotten. */
+const MAX_REMEMBERED = 50_000;
+
+/** What is remembered of one value: what stands behind it in names, and where nothing does, the name. */
+type Known = Map<string, Known | string>;
 
 /**
  * A group's name: JSON text of a list of texts and nulls, in the order of `group_by`. Never throws. Names of texts are remembered: the same group has
  * the same string each time, whose hash is made once, and no JSON is made for an event.
  */
 export function groupName(paths: readonly FieldPath[]): (event: EventObject) => string {
-  const [first] = paths;
-  if (first === undefined) return () => '[]';
+  if (paths.length === 0) return () => '[]';
   const readers = paths.map(fieldReader);
-  const known = new Map<string, string>();
   const made = (event: EventObject) => `[${readers.map((read) => JSON.stringify(groupText(read(event)))).join(',')}]`;
-  const remembered = (event: EventObject, key: string): string => {
-    if (known.size >= MAX_NAMES) known.clear();
-    const name = made(event);
-    known.set(key, name);
-    return name;
-  };
+  const all: Known = new Map();
+  let remembered = 0;
   return (event) => {
-    let key = '';
-    for (const read of readers) {
-      const value = read(event);
+    let known = all;
+    for (let i = 0; i < readers.length; i++) {
+      const value = (readers[i] as Reader)(event);
       if (typeof value !== 'string' || value.length > MAX_GROUP_VALUE_LENGTH) return made(event);
-      // With its length before each but a single one, no two lists of texts make the same key.
-      key = readers.length === 1 ? value : `${key}${value.length}:${value}`;
+      let next = known.get(value);
+      if (next === undefined) {
+        if (remembered++ >= MAX_REMEMBERED) {
+          remembered = 0;
+          all.clear();
+          return made(event);
+        }
+        next = i === readers.length - 1 ? made(event) : new Map();
+        known.set(value, next);
+      }
+      if (typeof next === 'string') return next;
+      known = next;
     }
-    return known.get(key) ?? remembered(event, key);
+    return made(event);
   };
 }
+
+type Reader = ReturnType<typeof fieldReader>;
 
 /** A value as a group knows it: text as it is, numbers and booleans by their JSON; null for what is absent, null, a list or an object. */
 export function groupText(value: unknown): string | null {
