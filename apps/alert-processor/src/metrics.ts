@@ -8,9 +8,10 @@ import type { WarmUp } from './panes/warm-up.ts';
 /** What the gauges read: parts fill it in once they run. */
 export interface AlertReadings {
   warmUp: () => WarmUp;
+  channels: () => readonly ChannelView[];
   rules: () => { readonly count: number; readonly refused: boolean };
   watermarks: () => readonly (TopicPartition & { readonly watermarkMs: number })[];
-  channels: () => readonly ChannelView[];
+  decided: () => readonly { readonly partition: number; readonly settledMs: number }[];
   deciding: () => { readonly firing: number; readonly groups: number };
 }
 
@@ -22,14 +23,18 @@ export interface AlertMetrics {
 export function alertMetrics(metrics: Metrics): AlertMetrics {
   const readings: AlertReadings = {
     warmUp: () => ({ kind: 'waiting' }),
+    channels: () => [],
     rules: () => ({ count: 0, refused: false }),
     watermarks: () => [],
-    channels: () => [],
+    decided: () => [],
     deciding: () => ({ firing: 0, groups: 0 }),
   };
   const counted = registerMetrics(metrics, ALERT_METRICS, {
     watermark(set) {
       for (const { topic, partition, watermarkMs } of readings.watermarks()) set({ topic, partition }, watermarkMs / 1000);
+    },
+    decided(set) {
+      for (const { partition, settledMs } of readings.decided()) set({ partition }, settledMs / 1000);
     },
     warmingUp: (set) => set({}, readings.warmUp().kind === 'warming' ? 1 : 0),
     ...deliveryReaders(() => readings.channels(), systemClock),

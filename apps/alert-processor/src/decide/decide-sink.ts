@@ -29,8 +29,9 @@ export interface DecideSinkPorts {
   readonly clockStepMs: number;
   /** How many partitions the topic of partials has. */
   readonly partitions: number;
-  readonly onMessage: (message: Message) => void;
-  readonly onTicked: () => void;
+  /** With the partition of `alert-partials` that it is about. */
+  readonly onMessage: (partition: number, message: Message) => void;
+  readonly onTicked: (partition: number) => void;
   readonly onTransition: (transition: Transition) => void;
   readonly onFault: (what: string, fault: unknown) => void;
 }
@@ -94,8 +95,8 @@ export class DecideSink implements Sink, StoreKeeper {
         {
           log,
           deliveries,
-          onMessage: this.#ports.onMessage,
-          onTicked: this.#ports.onTicked,
+          onMessage: (message) => this.#ports.onMessage(partition, message),
+          onTicked: () => this.#ports.onTicked(partition),
           onTransition: this.#ports.onTransition,
           onTaken: () => void this.#drop(partition),
           onFault: (what, fault) => this.#ports.onFault(`${what} (partition ${partition})`, fault),
@@ -189,16 +190,31 @@ export class DecideSink implements Sink, StoreKeeper {
     return this.#owned.get(partitionOf(rule, group, this.#ports.partitions))?.ready === true;
   }
 
-  /** What is known of each partition of the stream; undefined while this process decides nothing. Every decider hears of all of them. */
+  /** The partitions that this process decides about, those that are not ready yet among them. */
+  owned(): readonly number[] {
+    return [...this.#owned.keys()];
+  }
+
+  /**
+   * What is known of each partition of the stream; undefined while this process decides nothing. Every decider hears of all of them, each in its own
+   * time: what the last one knows is known.
+   */
   sources(): readonly DeciderSource[] | undefined {
-    for (const owned of this.#owned.values()) if (owned.ready) return owned.decider.sources();
-    return undefined;
+    const [first, ...others] = [...this.#owned.values()].filter(({ ready }) => ready).map(({ decider }) => decider.sources());
+    return first?.map((source, at) => others.reduce((known, each) => lessKnown(known, each[at]), source));
   }
 
   /** Tells whether something about tailrace itself holds; of no effect where another process decides about it. */
   condition(condition: SelfCondition, nowMs: number): void {
     const owned = this.#owned.get(partitionOf(condition.rule, condition.group, this.#ports.partitions));
     if (owned?.ready === true) owned.decider.condition(condition, nowMs);
+  }
+
+  /** Of each partition that is decided: every window that ends at or before is, and what came of it is acknowledged. */
+  get decided(): readonly { readonly partition: number; readonly settledMs: number }[] {
+    return [...this.#owned].flatMap(([partition, { ready, settledMs }]) =>
+      ready && settledMs !== undefined ? [{ partition, settledMs }] : [],
+    );
   }
 
   /** Figures over all partitions. */
@@ -225,4 +241,10 @@ export class DecideSink implements Sink, StoreKeeper {
     this.#owned.delete(partition);
     await owned?.close();
   }
+}
+
+/** A watermark and a sign of life that every decider has heard of; undefined where one has not. */
+function lessKnown(one: DeciderSource, other: DeciderSource | undefined): DeciderSource {
+  const least = (a: number | undefined, b: number | undefined) => (a === undefined || b === undefined ? undefined : Math.min(a, b));
+  return { ...one, watermarkMs: least(one.watermarkMs, other?.watermarkMs), heardMs: least(one.heardMs, other?.heardMs) };
 }

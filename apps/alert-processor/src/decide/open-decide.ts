@@ -45,9 +45,9 @@ export interface OpenDecideOptions {
   readonly signal: AbortSignal;
   readonly observe: (event: RuntimeEvent) => void;
   /** Each message that is taken in. */
-  readonly onMessage?: (message: Message) => void;
+  readonly onMessage?: (partition: number, message: Message) => void;
   /** Behind each tick whose states are acknowledged, and whose notifications are handed over. */
-  readonly onTicked?: () => void;
+  readonly onTicked?: (partition: number) => void;
   /** Each transition, once it is acknowledged. */
   readonly onTransition?: (transition: Transition) => void;
   readonly onRetry?: (records: number) => void;

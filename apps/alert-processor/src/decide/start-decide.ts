@@ -34,8 +34,8 @@ export interface StartDecideOptions {
   readonly figures: RuntimeMetrics;
   readonly nowMs: () => number;
   /** Each message that is taken in, and each tick whose states are acknowledged. */
-  readonly onMessage?: (message: Message) => void;
-  readonly onTicked?: () => void;
+  readonly onMessage?: (partition: number, message: Message) => void;
+  readonly onTicked?: (partition: number) => void;
 }
 
 /** Stage 2 as a part of the service, and what it tells through. */
@@ -94,6 +94,7 @@ export async function startDecide(service: Service, config: AlertConfig, options
     (running, limitMs) => running.close(limitMs),
   );
   metrics.readings.deciding = () => decide.sink.counts;
+  metrics.readings.decided = () => decide.sink.decided;
   figures.watch(group, decide.runtime, pace);
   health.set('decide', () => runtimeHealth(decide.runtime, { kafka: placed(server), sink: placed(server) }));
   health.set('deciding', () => decidingHealth(decide.sink));

@@ -93,7 +93,7 @@ export class StateLog {
 
   async #endsOf(partitions: readonly number[]): Promise<number[]> {
     const { topic, admin } = this.#ports;
-    const { ends } = await admin.logEnds(partitions.map((partition) => ({ topic, partition })));
+    const ends = await admin.logEnds(partitions.map((partition) => ({ topic, partition })));
     return partitions.map((partition) => {
       const end = ends.get(partitionKey({ topic, partition }));
       if (end === undefined) throw new Error(`partition ${partition} of ${topic} has no leader now`);
