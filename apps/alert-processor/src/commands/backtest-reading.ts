@@ -1,6 +1,7 @@
 import { type ClusterAdmin, connectAdmin, HistoryHole, type KafkaSettings, reasonsOf } from '@tailrace/kafka-kit';
 import {
   bothTimes,
+  type ChainId,
   chainText,
   type JoinedReader,
   Ledger,
@@ -91,19 +92,26 @@ function plannedOf(planning: Planning, toMs: number): readonly PlannedPartition[
 
 function readingOf(planned: readonly PlannedPartition[], reader: JoinedReader, signal: AbortSignal): WindowReading {
   return {
-    offsets: planned.flatMap(({ ranges }) => ranges).reduce((sum, { first, next }) => sum + next - first, 0),
+    offsets: planned.flatMap(({ ranges, missing }) => [...ranges, ...missing]).reduce((sum, { first, next }) => sum + next - first, 0),
     partitions: planned.map((each) => ({ source: each, read: () => partsOf(each, reader, signal) })),
   };
 }
 
+/** In the order of offsets what can be read, and what the plan knows already that nobody has. */
 async function* partsOf(planned: PlannedPartition, reader: JoinedReader, signal: AbortSignal): AsyncGenerator<BacktestPart, void> {
-  const { topic, incarnation, partition, ranges } = planned;
-  for (const range of ranges) yield* aroundHoles({ topic, incarnation, partition }, range, reader, signal);
+  const { topic, incarnation, partition, ranges, missing } = planned;
+  const chain = { topic, incarnation, partition };
+  const gone = missing.toSorted((a, b) => a.first - b.first).map(({ kind, first, next }) => ({ kind, from: first, to: next }));
+  for (const range of ranges) {
+    while ((gone[0]?.from ?? range.next) < range.first) yield* gone.splice(0, 1);
+    yield* aroundHoles(chain, range, reader, signal);
+  }
+  yield* gone;
 }
 
 /** A hole is told, and what lies behind it is read all the same. */
 async function* aroundHoles(
-  chain: { readonly topic: string; readonly incarnation: string; readonly partition: number },
+  chain: ChainId,
   range: OffsetRange,
   reader: JoinedReader,
   signal: AbortSignal,
