@@ -1,12 +1,18 @@
 import { ALERT_PARTIALS_TOPIC, ALERT_STATE_TOPIC, groupNamed, POSITIONS_TOPIC, streams, topicsFor } from '@tailrace/events';
 import { ContractError, checkTopics, readRetentions, runtimeMetrics, systemClock, untilReached } from '@tailrace/kafka-kit';
 import { runService } from '@tailrace/service';
-import { readAlertConfig } from './config.ts';
+import { ownEnvironment, readAlertConfig } from './config.ts';
+import { startDecide } from './decide/start-decide.ts';
+import type { Message } from './messages/message.ts';
 import { alertMetrics } from './metrics.ts';
+import { notifiersLine, openNotifiers } from './notify/open-notifiers.ts';
+import { notifyFaults } from './notify/read-notifiers.ts';
 import { reachFaults } from './panes/check-reach.ts';
 import { countedRules } from './panes/rule-source.ts';
 import { startPanes } from './panes/start-panes.ts';
 import { RuleBook } from './rules/rule-book.ts';
+import { startWatch } from './watch/start-watch.ts';
+import type { Watch } from './watch/watch.ts';
 
 /** The stream that rules are about. */
 const STREAM = 'service-events';
@@ -19,6 +25,11 @@ export function runAlertProcessor(nowMs: () => number): Promise<void> {
     config: readAlertConfig,
     async start(service, config) {
       const { start, log, health, name } = service;
+      const decides = config.stages.includes('decide');
+      // Before any server is waited for: a file that is wrong is told at once.
+      const notifiers = decides ? openNotifiers(config.notifiers, ownEnvironment, systemClock) : [];
+      const channels = notifiers.map((notifier) => notifier.name);
+      if (decides) log.info(notifiersLine(notifiers));
       const kafka = { ...config.kafka, clientId: name };
       const server = { name: 'Kafka', at: kafka.bootstrapServers };
       const topics = streams[STREAM] ?? [];
@@ -36,7 +47,10 @@ export function runAlertProcessor(nowMs: () => number): Promise<void> {
             latenessMs: config.latenessMs,
             clock: systemClock,
             log,
-            check: (read) => reachFaults(ALERT_PARTIALS_TOPIC, kept.get(ALERT_PARTIALS_TOPIC), read),
+            check: (read) => [
+              ...reachFaults(ALERT_PARTIALS_TOPIC, kept.get(ALERT_PARTIALS_TOPIC), read),
+              ...(decides ? notifyFaults(read, channels) : []),
+            ],
           }),
         (opened) => opened.close(),
       );
@@ -45,17 +59,18 @@ export function runAlertProcessor(nowMs: () => number): Promise<void> {
       const metrics = alertMetrics(service.metrics);
       metrics.readings.rules = () => ({ count: book.current.rules.length, refused: book.refused });
       const figures = runtimeMetrics(service.metrics);
-      if (config.stages.includes('panes'))
-        await startPanes(service, config, {
-          kafka,
-          group: GROUP.name,
-          topics,
-          partialsTopic: ALERT_PARTIALS_TOPIC,
-          rules,
-          metrics,
-          figures,
-          nowMs,
-        });
+      const parts = { kafka, group: GROUP.name, topics, partialsTopic: ALERT_PARTIALS_TOPIC, rules, metrics, figures, nowMs };
+      let watch: Watch | undefined;
+      const told = {
+        onMessage: (partition: number, message: Message) => watch?.accepted(partition, message),
+        onTicked: (partition: number) => watch?.ticked(partition),
+      };
+      const deciding = decides
+        ? await startDecide(service, config, { ...parts, ...told, stateTopic: ALERT_STATE_TOPIC, notifiers })
+        : undefined;
+      if (config.stages.includes('panes')) await startPanes(service, config, parts);
+      const { allowedDelayMs } = GROUP;
+      if (deciding !== undefined) watch = await startWatch(service, config, { stream: STREAM, allowedDelayMs, deciding, nowMs });
     },
   });
 }

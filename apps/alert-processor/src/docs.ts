@@ -69,7 +69,8 @@ function keyRows(keys: KeyTable, before = ''): readonly string[] {
   ]);
 }
 
-function keyTable(keys: KeyTable): string {
+/** The table of keys on a page. */
+export function keyTable(keys: KeyTable): string {
   return `| key | required | what it says | what it is | example |\n| --- | --- | --- | --- | --- |\n${keyRows(keys).join('\n')}`;
 }
 
@@ -86,7 +87,8 @@ function fieldTable(): string {
   return `| field | is | is compared with |\n| --- | --- | --- |\n${rows.join('\n')}\n| \`attributes.NAME\` | whatever it is | all of them, with a number; \`=\` and \`!=\` else |`;
 }
 
-function usages(noun: Command): string {
+/** How each verb of a noun is called. */
+export function usages(noun: Command): string {
   return noun.commands
     .map((command) => {
       command.configureOutput({ getOutHelpWidth: () => 110 });

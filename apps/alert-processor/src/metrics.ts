@@ -8,9 +8,11 @@ import type { WarmUp } from './panes/warm-up.ts';
 /** What the gauges read: parts fill it in once they run. */
 export interface AlertReadings {
   warmUp: () => WarmUp;
+  channels: () => readonly ChannelView[];
   rules: () => { readonly count: number; readonly refused: boolean };
   watermarks: () => readonly (TopicPartition & { readonly watermarkMs: number })[];
-  channels: () => readonly ChannelView[];
+  decided: () => readonly { readonly partition: number; readonly settledMs: number }[];
+  deciding: () => { readonly firing: number; readonly groups: number };
 }
 
 export interface AlertMetrics {
@@ -21,13 +23,18 @@ export interface AlertMetrics {
 export function alertMetrics(metrics: Metrics): AlertMetrics {
   const readings: AlertReadings = {
     warmUp: () => ({ kind: 'waiting' }),
+    channels: () => [],
     rules: () => ({ count: 0, refused: false }),
     watermarks: () => [],
-    channels: () => [],
+    decided: () => [],
+    deciding: () => ({ firing: 0, groups: 0 }),
   };
   const counted = registerMetrics(metrics, ALERT_METRICS, {
     watermark(set) {
       for (const { topic, partition, watermarkMs } of readings.watermarks()) set({ topic, partition }, watermarkMs / 1000);
+    },
+    decided(set) {
+      for (const { partition, settledMs } of readings.decided()) set({ partition }, settledMs / 1000);
     },
     warmingUp: (set) => set({}, readings.warmUp().kind === 'warming' ? 1 : 0),
     ...deliveryReaders(() => readings.channels(), systemClock),
@@ -35,6 +42,8 @@ export function alertMetrics(metrics: Metrics): AlertMetrics {
       const state = readings.warmUp();
       if (state.kind === 'warm') set({}, state.tookMs / 1000);
     },
+    firing: (set) => set({}, readings.deciding().firing),
+    groups: (set) => set({}, readings.deciding().groups),
     rules: (set) => set({}, readings.rules().count),
     rulesRefused: (set) => set({}, readings.rules().refused ? 1 : 0),
   });

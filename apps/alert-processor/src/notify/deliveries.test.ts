@@ -136,8 +136,10 @@ test('closing lets what is on its way end within the limit, begins nothing, and 
   expect([told, notifier.closed]).toEqual([['a/firing sent 1'], true]);
 });
 
-test('a channel that no notifier has is given up with its name', () => {
-  const { deliveries, told } = rig();
+test('a channel that no notifier has is given up with its name, after the delivery was handed over', async () => {
+  const { deliveries, told, settled } = rig();
   expect(deliveries.deliver(delivery('a', 'firing', { channel: 'gone' }))).toBe(true);
+  expect(told).toEqual([]);
+  await settled();
   expect(told).toEqual(['a/firing given-up 0 no notifier is called gone any more']);
 });

@@ -14,7 +14,7 @@ export interface Delivery {
 /** What a try came to. Behind `retry` another one follows by itself; every other one is the end of the delivery. */
 export type DeliveryOutcome = SendOutcome | { readonly kind: 'given-up'; readonly reason: string };
 
-/** Told after each try, with the tries so far. Must not throw. */
+/** Told after each try, with the tries so far; never from within `deliver`. Must not throw. */
 export type DeliveryReport = (delivery: Delivery, outcome: DeliveryOutcome, attempts: number) => void;
 
 /** Sends in the background, each channel for itself: a slow or dead one delays neither the others nor who hands over. */
@@ -82,7 +82,8 @@ export class Deliveries implements DeliveryPort {
   deliver(delivery: Delivery): boolean {
     const queue = this.#queues.get(delivery.channel);
     if (queue !== undefined) return queue.take(delivery);
-    this.#report(delivery, { kind: 'given-up', reason: `no notifier is called ${delivery.channel} any more` }, delivery.attempts);
+    const reason = `no notifier is called ${delivery.channel} any more`;
+    queueMicrotask(() => this.#report(delivery, { kind: 'given-up', reason }, delivery.attempts));
     return true;
   }
 

@@ -1,3 +1,7 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Lookup } from './address-guard.ts';
@@ -53,7 +57,7 @@ test('no text of an event becomes a header, a recipient or a line of SMTP', asyn
       expect(mail?.to).toEqual(['oncall@example.com']);
       expect(names(mail?.headers)).toEqual(names(server.mails[0]?.headers));
     }),
-    { numRuns: 50 },
+    { numRuns: 25 },
   );
 });
 
@@ -111,6 +115,33 @@ test('with starttls nothing is sent in the open, nor to a server that can not pr
   await using server = await startMailServer({ disabledCommands: [] });
   expect(await email(server.port, { tls: 'starttls' }).send(notification(), never())).toMatchObject({ kind: 'retry' });
   expect([...open.mails, ...server.mails]).toEqual([]);
+});
+
+/** A key and a certificate for `localhost`, made anew; undefined where there is no openssl. */
+function certificate(): { readonly key: string; readonly cert: string } | undefined {
+  const folder = mkdtempSync(join(tmpdir(), 'tailrace-mail-'));
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  try {
+    const made = ['-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
+    execFileSync('openssl', ['req', ...made, '-keyout', key, '-out', cert], { stdio: 'ignore' });
+    return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
+  } catch {
+    return undefined; // The test below says that it was skipped.
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const own = certificate();
+
+test.skipIf(own === undefined).each(['starttls', 'opportunistic', 'implicit'] as const)('a mail goes encrypted by %s', async (tls) => {
+  await using server = await startMailServer({ disabledCommands: [], secure: tls === 'implicit', ...own });
+  const trusting = email(server.port, { host: 'localhost', tls, ca: own?.cert ?? '' });
+  expect(await trusting.send(notification(), never())).toEqual({ kind: 'sent' });
+  expect(server.mails).toMatchObject([{ secure: true, to: ['oncall@example.com'] }]);
+  expect(await email(server.port, { host: 'localhost', tls }).send(notification(), never()), 'a certificate of nobody').toMatchObject({
+    kind: 'retry',
+  });
 });
 
 test('a server that never greets is left soon after the signal; one that nobody listens at is tried again', async () => {

@@ -101,6 +101,19 @@ function schemaOf(name: (typeof KIND_NAMES)[number]): object {
   };
 }
 
+/** The JSON Schema of the file, for editors. */
+export function notifiersSchema(): object {
+  const { shape, about } = NOTIFIERS_FILE.notifiers;
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'Notifiers of tailrace',
+    type: 'object',
+    properties: { notifiers: { description: about, ...shape.schema } },
+    required: ['notifiers'],
+    additionalProperties: false,
+  };
+}
+
 /** A sentence for each notifier that a rule names and nobody is called. */
 export function notifyFaults(rules: RuleSet, names: readonly string[]): readonly string[] {
   return rules.rules.flatMap(({ name, notify }) =>

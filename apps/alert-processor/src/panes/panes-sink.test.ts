@@ -61,9 +61,9 @@ function world(rule = plainRule()) {
   const sink = new PanesSink(ruleSet([rule]), {
     partials,
     starts: { of: async () => start },
-    admin: { logEnds: async () => ({ begunMs: NOW_MS + 5000, ends }) },
+    admin: { logEnds: async () => ends },
     firstTime: async () => NOW_MS - 1000,
-    nowMs: () => NOW_MS,
+    nowMs: () => NOW_MS + 5000,
     onFault: (what) => void faults.push(what),
     onPublished: () => {},
   });

@@ -53,7 +53,7 @@ export class PanesSink implements Sink {
   constructor(rules: RuleSet, ports: PanesSinkPorts) {
     this.#rules = rules;
     this.#ports = ports;
-    this.#ends = new LogEndWatch(ports.admin, (fault) => ports.onFault('look up where the log ends', fault));
+    this.#ends = new LogEndWatch(ports.admin, ports.nowMs, (fault) => ports.onFault('look up where the log ends', fault));
   }
 
   setRules(rules: RuleSet): void {
@@ -143,9 +143,9 @@ export class PanesSink implements Sink {
   async run(tickMs: number, sleep: (ms: number, signal?: AbortSignal) => Promise<void>): Promise<void> {
     const { signal } = this.#closed;
     while (!signal.aborted) {
-      const begunMs = this.#ports.nowMs();
+      const begunMs = performance.now();
       await this.tick();
-      await sleep(Math.max(1, tickMs - (this.#ports.nowMs() - begunMs)), signal);
+      await sleep(Math.max(1, tickMs - (performance.now() - begunMs)), signal);
     }
   }
 
