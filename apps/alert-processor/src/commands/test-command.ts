@@ -5,6 +5,7 @@ import { groupValues } from '../decide/subject.ts';
 import { type RulesOptions, readRules } from '../rules/read-rules.ts';
 import { problemLine, type RuleProblem } from '../rules/reading.ts';
 import { type Case, type RulesOf, readCases } from '../simulate/read-cases.ts';
+import { resultLines, summaryLine } from '../simulate/result-lines.ts';
 import { type CaseResult, runCase, type SeenAlert } from '../simulate/run-case.ts';
 import { EXIT, type Ports } from './ports.ts';
 
@@ -35,7 +36,7 @@ export async function testCommand(files: readonly string[], flags: { readonly js
   }
   const failed = results.filter(({ differences }) => differences.length > 0).length;
   if (flags.json === true) ports.out(`${JSON.stringify({ cases: results.map(resultJson), failed })}\n`);
-  else ports.out(`${results.length} ${results.length === 1 ? 'case' : 'cases'}, ${failed === 0 ? 'none failed' : `${failed} failed`}.\n`);
+  else ports.out(`${summaryLine(results)}\n`);
   return failed > 0 ? EXIT.failed : EXIT.good;
 }
 
@@ -60,11 +61,6 @@ function rulesFrom(file: string, content: string, options: RulesOptions): RulesO
       };
     return read;
   };
-}
-
-function resultLines({ name, file, line, differences }: CaseResult): string[] {
-  const head = `${differences.length === 0 ? 'ok    ' : 'failed'}  ${name} (${file}:${line})`;
-  return [head, ...differences.map((each) => `        ${each}`)];
 }
 
 function resultJson({ name, file, line, differences, alerts }: CaseResult): object {

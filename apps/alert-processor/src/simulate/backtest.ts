@@ -41,7 +41,7 @@ export interface BacktestReading {
 }
 
 /** Coarser than live: a day has 86,400 of them, and people are not told to the quarter of a second. */
-const TICK_MS = 1000;
+export const BACKTEST_TICK_MS = 1000;
 
 /** Stretches that are listed by their offsets; a chain in a thousand pieces is told by its first ones. */
 const MAX_UNREADABLE = 1000;
@@ -54,7 +54,7 @@ export async function backtest(options: BacktestOptions): Promise<BacktestReadin
     rules,
     sources: options.partitions.map(({ source }) => source),
     startMs: readFromMs,
-    tickMs: TICK_MS,
+    tickMs: BACKTEST_TICK_MS,
     onTold: options.onTold,
   });
   const lanes = options.partitions.map((partition, lane) => new LaneReading(partition, lane, reading, options.onRead));
