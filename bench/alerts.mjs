@@ -104,7 +104,7 @@ async function oneRound({ receiver, signal, gateway }, processor) {
   const us = ((cpuSeconds(processor.pid) - before.cpu) / events) * 1e6;
   const delays = [...receiver.told.values()]
     .filter(({ rule, status }) => rule === 'burst' && status === 'firing')
-    .map(({ cameMs, evidence }) => cameMs - evidence.brokerMs)
+    .map(({ cameMs, brokerMs }) => cameMs - brokerMs)
     .sort((a, b) => a - b);
   const at = (share) => delays[Math.min(delays.length - 1, Math.floor(delays.length * share))];
   return { us, alerts: delays.length, p50Ms: at(0.5), p99Ms: at(0.99), residentMb: peakMb(processor.pid) };

@@ -10,7 +10,8 @@ export interface PlannedEvent {
 }
 
 const PER_SECOND = 4;
-const SURGE = 8;
+/** Above the rule's threshold also at the start, where it is compared with the first pane of the traffic. */
+const SURGE = 16;
 const CUSTOMERS = 40;
 const PARTITIONS = 12;
 
@@ -39,7 +40,8 @@ interface Posting {
 function eventOf({ service, holds, surges }: Posting, secondMs: number, random: ReturnType<typeof seededRandom>): PlannedEvent {
   const atMs = secondMs + Math.floor(random.next() * 1000);
   const customer = holds?.kind === 'scan' ? `scan-${random.hex(6)}` : `${service}-${Math.floor(random.next() * CUSTOMERS)}`;
-  const failed = random.next() < (holds?.kind === 'failing' ? 0.4 : 0.01);
+  // A hundredth of a surge would be as many errors as an incident.
+  const failed = random.next() < (holds?.kind === 'failing' ? 0.4 : surges ? 0 : 0.01);
   const event = {
     timestamp: new Date(atMs).toISOString(),
     customer_id: customer,

@@ -55,7 +55,7 @@ const LOGS = join(RESULTS_FOLDER, 'incidents-logs');
 const MINUTE_MS = 60_000;
 /** Windows of five minutes begin and end at whole ones: two runs of a seed must cut the traffic at the same places. */
 const ALIGNED_MS = 10 * MINUTE_MS;
-/** How often live traffic is posted, and how long behind its end the ends of alerts may take. */
+/** How often live traffic is posted, and how long it goes on behind the plan. */
 const LIVE_STEP_MS = 250;
 const LIVE_TAIL_MS = 4 * MINUTE_MS;
 
@@ -138,7 +138,7 @@ async function live(cluster: Cluster, { minutes, ofEachKind, seed, signal, repor
     await processors.start(plan);
     report(`live: ${plan.incidents.length} incidents in the next ${minutes} minutes`);
     let postedMs = startMs;
-    while (postedMs < plan.endMs) {
+    while (postedMs < plan.endMs + LIVE_TAIL_MS) {
       await delay(LIVE_STEP_MS, undefined, { signal });
       // Whole seconds: of a part of one no events are made.
       const untilMs = Math.floor(Date.now() / 1000) * 1000;
@@ -148,7 +148,6 @@ async function live(cluster: Cluster, { minutes, ofEachKind, seed, signal, repor
       if (answered !== 'accepted') findings.add('posts not accepted', answered);
       postedMs = untilMs;
     }
-    await delay(LIVE_TAIL_MS, undefined, { signal });
     const outcome = await outcomeOf(plan, receiver);
     return { ...outcome, wrong: [...findings.lines, ...outcome.wrong] };
   } finally {

@@ -48,8 +48,8 @@ export interface IncidentPlan {
 const KINDS = Object.keys(EXPECTED) as IncidentKind[];
 /** Without incidents at first: windows fill, and what is compared with five minutes ago has something to be compared with. */
 const QUIET_MS = 7 * MINUTE_MS;
-/** Behind the last one, so that its end can be told. */
-const TAIL_MS = 5 * MINUTE_MS;
+/** Traffic goes on for at least so long behind the last one. */
+const TAIL_MS = MINUTE_MS;
 const LENGTH_MS = { least: 2 * MINUTE_MS, most: 4 * MINUTE_MS };
 const SOUND_SERVICES = 2;
 
@@ -96,7 +96,7 @@ ${rule('errors', '    where: status_code >= 500\n    measure: count\n    window:
 )}${rule('slow', '    measure: {percentile: {field: latency_ms, p: 95}}\n    window: 1m\n    condition: "> 1000"\n    for: 1m\n    min_count: 60\n')}${rule(
   'silent',
   `    where: service in (${all})\n    measure: absence\n    window: 1m\n    remember: 1h\n`,
-)}${rule('surge', '    where: region = "eu-west-1"\n    measure: {rate: {against: 5m}}\n    window: 1m\n    condition: "> 4"\n')}${rule(
+)}${rule('surge', '    where: region = "eu-west-1"\n    measure: {rate: {against: 5m}}\n    window: 1m\n    condition: "> 10"\n')}${rule(
   'scan',
   '    measure: {distinct: {field: customer_id, limit: 1000}}\n    window: 1m\n    condition: "> 120"\n',
 )}${rule('heavy-mean', '    measure: {mean: bytes}\n    window: 1m\n    condition: ">= 40000"\n    min_count: 60\n')}${rule(

@@ -25,7 +25,7 @@ export interface PushOptions {
 
 /** One pane: what is pushed at a time, and by which the clock of the processor goes on. */
 const STEP_MS = 10_000;
-/** Behind the last event, so that windows close. */
+/** Traffic goes on behind the plan, so that windows close and ends are told. */
 const TAIL_MS = 4 * 60_000;
 
 /**
@@ -42,9 +42,9 @@ export async function pushIncidents(cluster: Cluster, options: PushOptions): Pro
     const due = faultsOf(options);
     for (let atMs = plan.startMs; atMs < plan.endMs + TAIL_MS; atMs += STEP_MS) {
       for (const fault of due.get(atMs) ?? []) await processors.meet(fault);
-      const events = atMs < plan.endMs ? eventsOf(plan, atMs, atMs + STEP_MS) : [];
+      const events = eventsOf(plan, atMs, atMs + STEP_MS);
       const records = events.map(({ atMs: eventMs, ...record }) => ({ ...record, timestampMs: BigInt(eventMs), headers: new Map() }));
-      if (records.length > 0) await producer.send(TOPIC, records);
+      await producer.send(TOPIC, records);
       await processors.reach(atMs + STEP_MS);
     }
     return receiver;

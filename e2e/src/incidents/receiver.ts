@@ -11,7 +11,34 @@ export interface Told {
   readonly startedMs: number;
   readonly decidedMs: number;
   readonly summary: string;
-  readonly evidence: { readonly missing: readonly string[]; readonly completeUpToMs: number | null; readonly brokerMs: number | null };
+  readonly missing: readonly string[];
+  readonly completeUpToMs: number | undefined;
+  /** When Kafka had the latest event that was counted. */
+  readonly brokerMs: number | undefined;
+}
+
+/** What is posted, as docs/reference/webhook.schema.json has it. */
+interface Posted extends Pick<Told, 'key' | 'incident' | 'status' | 'rule' | 'group' | 'summary'> {
+  readonly started_at: string;
+  readonly decided_at: string;
+  readonly evidence: { readonly missing: readonly string[]; readonly complete_up_to: string | null; readonly broker_time: string | null };
+}
+
+function toldBy({ key, incident, status, rule, group, summary, evidence, ...times }: Posted): Told {
+  const { missing, complete_up_to: completeUpTo, broker_time: broker } = evidence;
+  return {
+    key,
+    incident,
+    status,
+    rule,
+    group,
+    summary,
+    startedMs: Date.parse(times.started_at),
+    decidedMs: Date.parse(times.decided_at),
+    missing,
+    completeUpToMs: completeUpTo === null ? undefined : Date.parse(completeUpTo),
+    brokerMs: broker === null ? undefined : Date.parse(broker),
+  };
 }
 
 /** How it answers: well; by a status; with no answer; with what no HTTP client understands; by ending the connection. */
@@ -62,7 +89,7 @@ export class AlertReceiver {
   async #take(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of asked) chunks.push(chunk as Buffer);
-    const told = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Told;
+    const told = toldBy(JSON.parse(Buffer.concat(chunks).toString('utf8')));
     const key = String(asked.headers['idempotency-key']);
     this.tries.set(key, (this.tries.get(key) ?? 0) + 1);
     const { manner, beforeAnswer } = this;
