@@ -1,5 +1,6 @@
 import { GENERATED, keyTable } from './docs.ts';
 import { readRules } from './rules/read-rules.ts';
+import { SCHEMA_FILE } from './rules/rules-schema.ts';
 import { BACKTEST_TICK_MS } from './simulate/backtest.ts';
 import { CASE_PARTITIONS, caseKeys, eventKeys, expectKeys, MAX_CASE_EVENTS } from './simulate/case-keys.ts';
 import { readCases } from './simulate/read-cases.ts';
@@ -128,6 +129,8 @@ ${SILENT}\`\`\`
 
 \`\`\`yaml
 ${LATE}\`\`\`
+
+**In an editor.** [${SCHEMA_FILE}](${SCHEMA_FILE}) knows cases, too: see [rules](rules.md).
 
 Cases of the rules to begin with are in [examples/rules/default.test.yaml](../../examples/rules/default.test.yaml).
 

@@ -112,7 +112,8 @@ describe('the page about test cases', () => {
     ['the first cases', FIRST],
     ['what is absent', SILENT],
     ['what comes late', LATE],
-  ])('shows cases that are good: %s', (_what, text) => {
+  ])('shows cases that are good, and fit the schema: %s', (_what, text) => {
+    expect(fits(parse(text)), JSON.stringify(fits.errors)).toBe(true);
     expect(exampleResults(text).flatMap(({ differences }) => differences)).toEqual([]);
   });
 
@@ -132,7 +133,8 @@ describe('the page about test cases', () => {
   });
 });
 
-it('the test cases of the rules to begin with are good', async () => {
+it('the test cases of the rules to begin with are good, and fit the schema', async () => {
+  expect(fits(parse(readFileSync(at('examples/rules/default.test.yaml'), 'utf8'))), JSON.stringify(fits.errors)).toBe(true);
   let out = '';
   const ports = {
     out: (text: string) => {
