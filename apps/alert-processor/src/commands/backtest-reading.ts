@@ -1,10 +1,21 @@
-import { type ClusterAdmin, connectAdmin, HistoryHole, type KafkaSettings, reasonsOf } from '@tailrace/kafka-kit';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  backoffMs,
+  type ClusterAdmin,
+  connectAdmin,
+  DEFAULT_BACKOFF,
+  HistoryHole,
+  type KafkaSettings,
+  reasonsOf,
+} from '@tailrace/kafka-kit';
 import {
   bothTimes,
   type ChainId,
   chainText,
+  FileDamage,
   type JoinedReader,
   Ledger,
+  LedgerDamage,
   lakeLayout,
   lookAtWindow,
   type OffsetRange,
@@ -21,6 +32,11 @@ import type { BacktestPart, BacktestPartition } from '../simulate/backtest.ts';
 import type { Ports } from './ports.ts';
 
 const CLIENT = 'tailrace-backtest';
+/** Tries behind each other that bring nothing. */
+const MAX_TRIES = 8;
+
+const FINAL: readonly (new (...args: never[]) => Error)[] = [FileDamage, LedgerDamage, TypeError, RangeError];
+
 const WAY = 'see whether it runs, and try again';
 
 export interface WindowReading {
@@ -57,7 +73,7 @@ export async function withWindow<T>(
               `Offsets ${first} to ${next - 1} of ${chainText(chain)} are not archived yet, and Kafka has deleted them: waiting for the archiver.\n`,
             ),
         },
-        (reader) => work(readingOf(planned, reader, ports.signal)),
+        (reader) => work(readingOf(planned, reader, ports)),
       ),
     );
   } finally {
@@ -90,41 +106,59 @@ function plannedOf(planning: Planning, toMs: number): readonly PlannedPartition[
   ]);
 }
 
-function readingOf(planned: readonly PlannedPartition[], reader: JoinedReader, signal: AbortSignal): WindowReading {
+function readingOf(planned: readonly PlannedPartition[], reader: JoinedReader, ports: Ports): WindowReading {
   return {
     offsets: planned.flatMap(({ ranges, missing }) => [...ranges, ...missing]).reduce((sum, { first, next }) => sum + next - first, 0),
-    partitions: planned.map((each) => ({ source: each, read: () => partsOf(each, reader, signal) })),
+    partitions: planned.map((each) => ({ source: each, read: () => partsOf(each, reader, ports) })),
   };
 }
 
 /** In the order of offsets what can be read, and what the plan knows already that nobody has. */
-async function* partsOf(planned: PlannedPartition, reader: JoinedReader, signal: AbortSignal): AsyncGenerator<BacktestPart, void> {
+export async function* partsOf(
+  planned: PlannedPartition,
+  reader: Pick<JoinedReader, 'read'>,
+  ports: Pick<Ports, 'note' | 'signal'>,
+): AsyncGenerator<BacktestPart, void> {
   const { topic, incarnation, partition, ranges, missing } = planned;
   const chain = { topic, incarnation, partition };
   const gone = missing.toSorted((a, b) => a.first - b.first).map(({ kind, first, next }) => ({ kind, from: first, to: next }));
   for (const range of ranges) {
     while ((gone[0]?.from ?? range.next) < range.first) yield* gone.splice(0, 1);
-    yield* aroundHoles(chain, range, reader, signal);
+    yield* throughFaults(chain, range, reader, ports);
   }
   yield* gone;
 }
 
-/** A hole is told, and what lies behind it is read all the same. */
-async function* aroundHoles(
+/** A hole is told, and what lies behind it is read all the same; a fault of the moment is waited out, and the reading goes on where it was. */
+async function* throughFaults(
   chain: ChainId,
   range: OffsetRange,
-  reader: JoinedReader,
-  signal: AbortSignal,
+  reader: Pick<JoinedReader, 'read'>,
+  ports: Pick<Ports, 'note' | 'signal'>,
 ): AsyncGenerator<BacktestPart, void> {
+  let tries = 0;
   for (let first = range.first; first < range.next; ) {
     try {
-      yield* reader.read(chain, { first, next: range.next }, signal);
+      for await (const part of reader.read(chain, { first, next: range.next }, ports.signal)) {
+        yield part;
+        first = part.kind === 'records' ? (part.records.at(-1)?.offset ?? first - 1) + 1 : part.to;
+        tries = 0;
+      }
       return;
     } catch (fault) {
-      if (!(fault instanceof HistoryHole)) throw fault;
-      const to = Math.min(fault.to, range.next);
-      yield { kind: 'hole', from: fault.from, to };
-      first = to;
+      if (fault instanceof HistoryHole) {
+        first = Math.min(fault.to, range.next);
+        yield { kind: 'hole', from: fault.from, to: first };
+        continue;
+      }
+      if (ports.signal.aborted || !isOfTheMoment(fault) || tries >= MAX_TRIES) throw fault;
+      if (tries === 0) ports.note(`${fault instanceof Error ? fault.message : String(fault)} It is tried again.\n`);
+      await sleep(backoffMs(DEFAULT_BACKOFF, tries++), undefined, { signal: ports.signal });
     }
   }
+}
+
+/** No trying again helps where what was written is damaged, or this program is at fault. */
+function isOfTheMoment(fault: unknown): boolean {
+  return !FINAL.some((kind) => fault instanceof kind);
 }
