@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isoTime, TAILRACE } from '@tailrace/kafka-kit';
-import { ConfigError } from '@tailrace/service';
+import { ConfigError, printable } from '@tailrace/service';
 import type { Silence } from '../messages/message.ts';
 import { span } from './alert-view.ts';
 import { type AlertsKafka, type AlertTopics, withAlerts } from './alerts-kafka.ts';
@@ -105,8 +105,8 @@ function silenceJson({ id, rule, group, fromMs, untilMs, comment }: Silence): ob
 
 /** A group from the command line or a file is JSON; whatever else stands there is shown as it is. */
 function silenceLine({ id, rule, group, fromMs, untilMs, comment }: Silence, nowMs: number): string {
-  const what = rule === undefined ? 'every rule' : group === undefined ? rule : `${rule} ${group}`;
-  if (untilMs <= fromMs) return `${id}  ${what}  taken back  ${comment}`;
+  const what = printable(rule === undefined ? 'every rule' : group === undefined ? rule : `${rule} ${group}`);
+  if (untilMs <= fromMs) return `${id}  ${what}  taken back  ${printable(comment)}`;
   const left = untilMs <= nowMs ? 'over' : fromMs > nowMs ? `begins in ${span(fromMs - nowMs)}` : `${span(untilMs - nowMs)} left`;
-  return `${id}  ${what}  until ${isoTime(untilMs)} (${left})  ${comment}`;
+  return `${id}  ${what}  until ${isoTime(untilMs)} (${left})  ${printable(comment)}`;
 }
