@@ -3,10 +3,17 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const SERVICES = /** @type {const} */ ([
-  { app: 'ingest-gateway', variables: 'gatewayVariables', metrics: { module: 'metric-table.js', table: 'GATEWAY_METRICS' } },
-  { app: 'indexer', variables: 'indexerVariables', metrics: { module: 'metric-table.js', table: 'INDEXER_METRICS' } },
-  { app: 'archiver', variables: 'archiverVariables', metrics: { module: 'archive-metric-table.js', table: 'ARCHIVER_METRICS' } },
-  { app: 'alert-processor', variables: 'alertVariables', metrics: { module: 'metric-table.js', table: 'ALERT_METRICS' } },
+  { app: 'ingest-gateway', variables: 'gatewayVariables', metrics: [{ module: 'metric-table.js', table: 'GATEWAY_METRICS' }] },
+  { app: 'indexer', variables: 'indexerVariables', metrics: [{ module: 'metric-table.js', table: 'INDEXER_METRICS' }] },
+  { app: 'archiver', variables: 'archiverVariables', metrics: [{ module: 'archive-metric-table.js', table: 'ARCHIVER_METRICS' }] },
+  {
+    app: 'alert-processor',
+    variables: 'alertVariables',
+    metrics: [
+      { module: 'metric-table.js', table: 'ALERT_METRICS' },
+      { module: 'watch/watch-metrics.js', table: 'WATCH_METRICS' },
+    ],
+  },
 ]);
 
 const { configReference } = await import('../packages/service/dist/index.js');
@@ -23,9 +30,10 @@ async function configuration() {
 
 async function metrics() {
   const sections = [`## Every service that reads from Kafka: indexer, archiver, alert-processor\n\n${metricReference(RUNTIME_METRICS)}\n`];
-  for (const { app, metrics: from } of SERVICES) {
-    const module = await import(`../apps/${app}/dist/${from.module}`);
-    sections.push(`## ${app}\n\n${metricReference(module[from.table])}\n`);
+  for (const { app, metrics: tables } of SERVICES) {
+    const rows = {};
+    for (const { module, table } of tables) Object.assign(rows, (await import(`../apps/${app}/dist/${module}`))[table]);
+    sections.push(`## ${app}\n\n${metricReference(rows)}\n`);
   }
   return `# Metrics
 

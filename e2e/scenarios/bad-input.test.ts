@@ -76,7 +76,7 @@ test.skipIf(scenarioConfig.short)('lines that are no events are named, the other
   const both = ['-c', 'exec "$@" 2>&1', 'sh', process.execPath, 'scripts/start.mjs', '--once', '--input', mixed];
   const { code, stdout } = await run('sh', both, { limitMs: LIMIT_MS });
   const last = stdout.trimEnd().split('\n').at(-1) ?? '';
-  expect(JSON.parse(last)).toEqual({ posted: 4, accepted: 2, rejected: 2, indexed: 2, archived: 2 });
+  expect(JSON.parse(last)).toEqual({ posted: 4, accepted: 2, rejected: 2, indexed: 2, archived: 2, alerts: 0 });
   expect(stdout).toMatch(/\n2 events of \S+ were rejected:\n {2}line 3: is not .+\n {2}line 5: service: .+\n/);
   expect(code).toBe(1);
 });
@@ -136,6 +136,7 @@ const WORKING = {
   AWS_SECRET_ACCESS_KEY: 's',
   ARCHIVER_DATA_DIR: join(folder, 'spool'),
   GATEWAY_PORT: '0',
+  ALERT_RULES: 'examples/rules/default.yaml',
 };
 
 /** What is wrong only together. */

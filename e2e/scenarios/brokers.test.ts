@@ -26,6 +26,7 @@ describe.skipIf(scenarioConfig.short)('npm start -- --brokers 3', () => {
       rejected: 0,
       indexed: 1000,
       archived: 1000,
+      alerts: 0,
     });
     expect(code).toBe(0);
   });

@@ -68,6 +68,7 @@ describe.skipIf(scenarioConfig.short)('the servers in every version that this ma
       rejected: 0,
       indexed: EVENTS,
       archived: EVENTS,
+      alerts: 0,
     });
     expect(code).toBe(0);
     report(`OpenSearch ${version.number} on Java ${java}: --once with ${EVENTS} events took ${seconds(Date.now() - begunMs)}`);

@@ -3,6 +3,7 @@
  * files: they run one after another.
  */
 export const SERIAL_TESTS = [
+  'apps/alert-processor/src/watch/',
   'apps/indexer/src/',
   'apps/cli/src/',
   'apps/archiver/src/main.integration.test.ts',

@@ -2,6 +2,8 @@ import { ALERT_PARTIALS_TOPIC, ALERT_STATE_TOPIC, groupNamed, POSITIONS_TOPIC, s
 import { ContractError, checkTopics, readRetentions, runtimeMetrics, systemClock, untilReached } from '@tailrace/kafka-kit';
 import { runService } from '@tailrace/service';
 import { ownEnvironment, readAlertConfig } from './config.ts';
+import { startDecide } from './decide/start-decide.ts';
+import type { Message } from './messages/message.ts';
 import { alertMetrics } from './metrics.ts';
 import { notifiersLine, openNotifiers } from './notify/open-notifiers.ts';
 import { notifyFaults } from './notify/read-notifiers.ts';
@@ -9,6 +11,8 @@ import { reachFaults } from './panes/check-reach.ts';
 import { countedRules } from './panes/rule-source.ts';
 import { startPanes } from './panes/start-panes.ts';
 import { RuleBook } from './rules/rule-book.ts';
+import { startWatch } from './watch/start-watch.ts';
+import type { Watch } from './watch/watch.ts';
 
 /** The stream that rules are about. */
 const STREAM = 'service-events';
@@ -55,17 +59,18 @@ export function runAlertProcessor(nowMs: () => number): Promise<void> {
       const metrics = alertMetrics(service.metrics);
       metrics.readings.rules = () => ({ count: book.current.rules.length, refused: book.refused });
       const figures = runtimeMetrics(service.metrics);
-      if (config.stages.includes('panes'))
-        await startPanes(service, config, {
-          kafka,
-          group: GROUP.name,
-          topics,
-          partialsTopic: ALERT_PARTIALS_TOPIC,
-          rules,
-          metrics,
-          figures,
-          nowMs,
-        });
+      const parts = { kafka, group: GROUP.name, topics, partialsTopic: ALERT_PARTIALS_TOPIC, rules, metrics, figures, nowMs };
+      let watch: Watch | undefined;
+      const told = {
+        onMessage: (partition: number, message: Message) => watch?.accepted(partition, message),
+        onTicked: (partition: number) => watch?.ticked(partition),
+      };
+      const deciding = decides
+        ? await startDecide(service, config, { ...parts, ...told, stateTopic: ALERT_STATE_TOPIC, notifiers })
+        : undefined;
+      if (config.stages.includes('panes')) await startPanes(service, config, parts);
+      const { allowedDelayMs } = GROUP;
+      if (deciding !== undefined) watch = await startWatch(service, config, { stream: STREAM, allowedDelayMs, deciding, nowMs });
     },
   });
 }

@@ -76,5 +76,38 @@ export const ALERT_METRICS = {
     says: '1 while the rules as they stand in the file or folder are refused, so that those of before hold.',
     respond: 'Run `npx tailrace rules check` on the file: it names every problem. `/readyz` names the first one.',
   },
+  decided: {
+    name: 'tailrace_alert_decided_watermark_seconds',
+    type: 'gauge',
+    unit: 'Unix seconds',
+    labels: { partition: 'partitions of `alert-partials` of this process' },
+    says: 'Up to which time every window is complete and decided, and what came of it is kept. Absent while the partition is read up to where it was.',
+    respond:
+      'Further behind the clock than `ALERT_LATENESS_MS`: some partition of the stream lags or is not read (`tailrace_alert_watermark_seconds`).',
+  },
+  firing: {
+    name: 'tailrace_alert_firing',
+    type: 'gauge',
+    unit: 'alerts',
+    labels: {},
+    says: 'Alerts that fire now, of the partitions that this process decides about, silenced ones among them.',
+    respond: '`tailrace alerts ls` says which, and what to do.',
+  },
+  groups: {
+    name: 'tailrace_alert_groups',
+    type: 'gauge',
+    unit: 'groups',
+    labels: {},
+    says: 'Groups of all rules that this process holds panes of.',
+    respond: 'It is what the memory goes into. Group rules by fields with fewer values, or start another member.',
+  },
+  stateRetries: {
+    name: 'tailrace_alert_state_retries_total',
+    type: 'counter',
+    unit: 'records',
+    labels: {},
+    says: 'Records of `alert-state` that were not acknowledged, and were written again.',
+    respond: 'Look at Kafka. Nobody is told of an alert before its state is acknowledged, so alerts are late.',
+  },
   ...DELIVERY_METRICS,
 } as const satisfies MetricTable;

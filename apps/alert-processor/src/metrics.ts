@@ -11,6 +11,8 @@ export interface AlertReadings {
   channels: () => readonly ChannelView[];
   rules: () => { readonly count: number; readonly refused: boolean };
   watermarks: () => readonly (TopicPartition & { readonly watermarkMs: number })[];
+  decided: () => readonly { readonly partition: number; readonly settledMs: number }[];
+  deciding: () => { readonly firing: number; readonly groups: number };
 }
 
 export interface AlertMetrics {
@@ -24,10 +26,15 @@ export function alertMetrics(metrics: Metrics): AlertMetrics {
     channels: () => [],
     rules: () => ({ count: 0, refused: false }),
     watermarks: () => [],
+    decided: () => [],
+    deciding: () => ({ firing: 0, groups: 0 }),
   };
   const counted = registerMetrics(metrics, ALERT_METRICS, {
     watermark(set) {
       for (const { topic, partition, watermarkMs } of readings.watermarks()) set({ topic, partition }, watermarkMs / 1000);
+    },
+    decided(set) {
+      for (const { partition, settledMs } of readings.decided()) set({ partition }, settledMs / 1000);
     },
     warmingUp: (set) => set({}, readings.warmUp().kind === 'warming' ? 1 : 0),
     ...deliveryReaders(() => readings.channels(), systemClock),
@@ -35,6 +42,8 @@ export function alertMetrics(metrics: Metrics): AlertMetrics {
       const state = readings.warmUp();
       if (state.kind === 'warm') set({}, state.tookMs / 1000);
     },
+    firing: (set) => set({}, readings.deciding().firing),
+    groups: (set) => set({}, readings.deciding().groups),
     rules: (set) => set({}, readings.rules().count),
     rulesRefused: (set) => set({}, readings.rules().refused ? 1 : 0),
   });

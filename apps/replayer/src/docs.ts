@@ -1,11 +1,10 @@
 import { type GroupDeclaration, groups } from '@tailrace/events';
-import { CLOCK_SLACK_MS, LIVE_TAIL_MS, type Missing } from '@tailrace/lake';
+import { CLOCK_SLACK_MS, LIVE_TAIL_MS, type Missing, span } from '@tailrace/lake';
 import { configReference } from '@tailrace/service';
 import type { Command } from 'commander';
 import { replayerVariables } from './config.ts';
 import { WORDS } from './offsets.ts';
 import { buildProgram } from './replay-command.ts';
-import { span } from './times.ts';
 
 const GENERATED =
   '<!-- Generated from apps/replayer. Change the commands or the text there, then run its unit tests with UPDATE_DOCS=1. -->';
@@ -93,7 +92,7 @@ More that a plan freezes: \`--where\` (a field of the event, or \`attributes.NAM
 
 ## A receipt
 
-Two parts: what was *sent*, and what became of it. Per partition: records, bytes, where they were read, what was passed; stored, skipped (by reason), dead, tried again. Each has a checksum: the sum modulo 2^64 of the first 8 bytes of SHA-256 over each record's offset (8 bytes), then length (4 bytes, -1 for null) and bytes of key and of value. The two are over the same records, so they are equal when exactly what was sent was applied. Records are counted once, by their origin's offset, however often they came. On Kafka a plan is named by its number and the beginning of its own id (\`7-1a2b3c4d\`, also in the header \`replay.plan\`), so plan 7 of another lake is never taken for it.
+Two parts: what was *sent*, and what became of it. Per partition: records, bytes, where they were read, what was passed; stored, skipped (by reason; canaries are skipped whatever the consumer’s state, as \`canary\`, and spoil no verdict), dead, tried again. Each has a checksum: the sum modulo 2^64 of the first 8 bytes of SHA-256 over each record's offset (8 bytes), then length (4 bytes, -1 for null) and bytes of key and of value. The two are over the same records, so they are equal when exactly what was sent was applied. Records are counted once, by their origin's offset, however often they came. On Kafka a plan is named by its number and the beginning of its own id (\`7-1a2b3c4d\`, also in the header \`replay.plan\`), so plan 7 of another lake is never taken for it.
 
 It is an object beside the run, put once everything was applied: by \`run\`, or by the first \`receipt\` or \`ls\` after that. Exit code 1 when it is not complete, when the two parts differ, when a record became a dead letter, when nothing at all was stored, when the sending was cancelled, and when the plan had a hole.
 

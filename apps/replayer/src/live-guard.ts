@@ -12,7 +12,7 @@ import {
   reasonsOf,
   TAILRACE,
 } from '@tailrace/kafka-kit';
-import { span } from './times.ts';
+import { span } from '@tailrace/lake';
 
 /** Keeps a replay from slowing the live groups down. */
 export interface LiveGuard {

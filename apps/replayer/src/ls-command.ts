@@ -1,5 +1,5 @@
 import { TAILRACE } from '@tailrace/kafka-kit';
-import { isGood, type ReplayRun, type StoredPlan } from '@tailrace/lake';
+import { bothTimes, isGood, type ReplayRun, type StoredPlan } from '@tailrace/lake';
 import { readReplayerConfig } from './config.ts';
 import { total } from './offsets.ts';
 import { EXIT, type JsonFlag, type Ports } from './ports.ts';
@@ -7,7 +7,6 @@ import { outcomeWords } from './receipt-lines.ts';
 import { withReplays } from './replay-session.ts';
 import { type PlanState, stateOf } from './run-state.ts';
 import { type Stored, withStore } from './servers.ts';
-import { bothTimes } from './times.ts';
 
 const WORDS: Readonly<Record<PlanState, string>> = {
   planned: 'not sent yet',

@@ -1,5 +1,4 @@
-import type { Missing, OffsetRange } from '@tailrace/lake';
-import { bothTimes } from './times.ts';
+import { bothTimes, type Missing, type OffsetRange } from '@tailrace/lake';
 
 /** A range in words: `offset 7`, `offsets 7 to 9`. */
 export function offsets({ first, next }: OffsetRange): string {

@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { TAILRACE } from '@tailrace/kafka-kit';
-import { type PlanWindow, planReplay, type ReplayPlan, replayWindow, STREAM, spanOf } from '@tailrace/lake';
+import { bothTimes, lookAtWindow, type PlanWindow, planReplay, type ReplayPlan, replayWindow, STREAM, spanOf } from '@tailrace/lake';
 import { ConfigError } from '@tailrace/service';
 import { readReplayerConfig } from './config.ts';
-import { lookAtWindow } from './look.ts';
 import { type PlanFlags, planRequest, refuseSkipped } from './plan-request.ts';
 import { EXIT, type JsonFlag, type Ports } from './ports.ts';
 import { planRefusal } from './refusals.ts';
 import { withServers } from './servers.ts';
 import { tellPlan } from './tell-plan.ts';
-import { bothTimes } from './times.ts';
 
 export type PlanCommandFlags = PlanFlags & JsonFlag & { readonly dryRun?: boolean };
 

@@ -1,7 +1,6 @@
 import { TAILRACE } from '@tailrace/kafka-kit';
-import { chainText, type OffsetRange, type PlannedPartition, type PlanWindow, type ReplayPlan } from '@tailrace/lake';
+import { bothTimes, chainText, type OffsetRange, type PlannedPartition, type PlanWindow, type ReplayPlan, span } from '@tailrace/lake';
 import { counted, missingLine, offsets, total } from './offsets.ts';
-import { bothTimes, span } from './times.ts';
 
 const MIB = 1024 * 1024;
 

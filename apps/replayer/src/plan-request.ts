@@ -1,8 +1,7 @@
-import { type GroupDeclaration, groups, parseInstant } from '@tailrace/events';
+import { type GroupDeclaration, groups } from '@tailrace/events';
 import { TAILRACE } from '@tailrace/kafka-kit';
-import { type PlanWindow, spanOf } from '@tailrace/lake';
+import { bothTimes, type PlanWindow, spanOf, windowTimes } from '@tailrace/lake';
 import { ConfigError } from '@tailrace/service';
-import { bothTimes } from './times.ts';
 import { parseConditions } from './wanted.ts';
 
 /** What `plan` is asked for, as it was typed. */
@@ -23,8 +22,6 @@ export interface PlanRequest {
   readonly keepDays?: number;
 }
 
-/** A time before it was meant as something else: a number of seconds read as milliseconds. */
-const OLDEST_MS = Date.UTC(2001, 0, 1);
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const MAX_SKEW_MS = 30 * 24 * HOUR_MS;
@@ -34,13 +31,9 @@ const DURATION = /^(\d{1,9})([smhd])$/;
 /** Checks everything that can be said without a server. Throws ConfigError: one sentence. */
 export function planRequest(flags: PlanFlags, nowMs: number): PlanRequest {
   const into = consumerNamed(flags.into);
-  const fromMs = timeOf('--from', flags.from);
-  const toMs = timeOf('--to', flags.to);
-  if (fromMs >= toMs)
-    throw new ConfigError([`--from must be earlier than --to: ${bothTimes(fromMs)} is not earlier than ${bothTimes(toMs)}.`]);
-  if (toMs > nowMs)
-    throw new ConfigError([`--to ${flags.to} lies in the future: it is ${bothTimes(nowMs)} now, and a plan is of what has arrived.`]);
-  const window: PlanWindow = { fromMs, toMs, by: flags.by, skewMs: skewOf(flags) };
+  const times = windowTimes(flags.from, flags.to, nowMs);
+  if ('problem' in times) throw new ConfigError([times.problem]);
+  const window: PlanWindow = { ...times, by: flags.by, skewMs: skewOf(flags) };
   const { where, keep: keepDays } = flags;
   parseConditions(where ?? []);
   return { into, window, ...(where === undefined ? {} : { where }), ...(keepDays === undefined ? {} : { keepDays }) };
@@ -58,19 +51,6 @@ export function refuseSkipped({ window, keepDays }: PlanRequest, nowMs: number, 
   throw new ConfigError([
     `The window reaches back to records of ${bothTimes(fromMs)}, and the indexer skips what arrived before ${bothTimes(firstKeptMs)} (INDEX_RETENTION_DAYS is ${retentionDays}): give --keep DAYS, for how many days it is to keep them, or a later --from.`,
   ]);
-}
-
-/** The first whole millisecond at or behind an instant: records have no finer times. */
-function timeOf(option: string, text: string): number {
-  if (/^\d+(\.\d+)?$/.test(text))
-    throw new ConfigError([`${option} ${text}: write a time as in 2026-01-31T12:00:00Z, not in seconds or milliseconds.`]);
-  const instant = parseInstant(text);
-  if (instant === undefined)
-    throw new ConfigError([
-      `${option} ${text} is no time with its zone: write it as in 2026-01-31T12:00:00Z or 2026-01-31T13:00:00+01:00.`,
-    ]);
-  if (instant.epochMs < OLDEST_MS) throw new ConfigError([`${option} ${text} lies before 2001: were seconds taken for milliseconds?`]);
-  return instant.nanosOfMs > 0 ? instant.epochMs + 1 : instant.epochMs;
 }
 
 function skewOf({ by, skew }: PlanFlags): number {

@@ -1,7 +1,7 @@
+import { span } from '@tailrace/lake';
 import { SingleBar } from 'cli-progress';
 import type { Ports } from './ports.ts';
 import { bytesText } from './size.ts';
-import { span } from './times.ts';
 
 /** How far something long has come. */
 export interface Progress {

@@ -1,8 +1,7 @@
 import { CANARY_REASON } from '@tailrace/events';
 import { TAILRACE } from '@tailrace/kafka-kit';
-import { canaries, chainText, type Receipt, type ReceiptPartition } from '@tailrace/lake';
+import { bothTimes, canaries, chainText, type Receipt, type ReceiptPartition, span } from '@tailrace/lake';
 import { counted, offsets, WORDS } from './offsets.ts';
-import { bothTimes, span } from './times.ts';
 
 /** A receipt as lines for people; the last one says what it comes to. */
 export function receiptLines(receipt: Receipt): string[] {

@@ -1,5 +1,4 @@
-import type { Planning, PlanWindow } from '@tailrace/lake';
-import { bothTimes, span } from './times.ts';
+import { bothTimes, type Planning, type PlanWindow, span } from '@tailrace/lake';
 
 /** Why a window has no plan, and what can be had instead. */
 export function planRefusal(planning: Exclude<Planning, { readonly kind: 'planned' }>, window: PlanWindow): string {

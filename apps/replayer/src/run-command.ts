@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TAILRACE } from '@tailrace/kafka-kit';
-import type { ReplayRun, ReplaySource, StoredPlan } from '@tailrace/lake';
+import { bothTimes, type ReplayRun, type ReplaySource, type StoredPlan } from '@tailrace/lake';
 import { ConfigError } from '@tailrace/service';
 import { readReplayerConfig } from './config.ts';
 import { dryRun } from './dry-run.ts';
@@ -12,7 +12,6 @@ import { tellReceipt, tellSettled } from './receipt-command.ts';
 import { type ReplaySession, withReplays } from './replay-session.ts';
 import { sendPlan } from './send-plan.ts';
 import { planNumbered, type Stored, withStore } from './servers.ts';
-import { bothTimes } from './times.ts';
 
 export interface RunFlags extends JsonFlag {
   readonly source?: ReplaySource;

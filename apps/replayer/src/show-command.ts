@@ -1,10 +1,9 @@
+import { bothTimes, lookAtSources } from '@tailrace/lake';
 import { readReplayerConfig } from './config.ts';
-import { lookAtSources } from './look.ts';
 import { EXIT, type JsonFlag, type Ports } from './ports.ts';
 import { stateOf, stateWords } from './run-state.ts';
 import { planNumbered, withServers } from './servers.ts';
 import { tellPlan } from './tell-plan.ts';
-import { bothTimes } from './times.ts';
 
 /** `replay show`: a plan, what holds its offsets now, and what became of it. */
 export async function showCommand(id: number, flags: JsonFlag, ports: Ports): Promise<number> {

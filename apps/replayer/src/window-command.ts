@@ -1,6 +1,5 @@
-import { replayWindow } from '@tailrace/lake';
+import { lookAtSources, replayWindow } from '@tailrace/lake';
 import { readReplayerConfig } from './config.ts';
-import { lookAtSources } from './look.ts';
 import { EXIT, type JsonFlag, type Ports } from './ports.ts';
 import { withServers } from './servers.ts';
 import { windowLines } from './window-lines.ts';

@@ -1,6 +1,5 @@
-import { chainText, type PartitionWindow, type ReplayWindow } from '@tailrace/lake';
+import { bothTimes, chainText, type PartitionWindow, type ReplayWindow, span } from '@tailrace/lake';
 import { counted, missingLine, total } from './offsets.ts';
-import { bothTimes, span } from './times.ts';
 
 /** From when on what can be replayed, as lines for people; the last one says how long that is true for. */
 export function windowLines(window: ReplayWindow, nowMs: number): string[] {

@@ -1,4 +1,4 @@
-export { type ClusterAdmin, connectAdmin, type LogEnds, type OffsetAt, type PartitionLag } from './admin/cluster-admin.ts';
+export { type ClusterAdmin, connectAdmin, type OffsetAt, type PartitionLag } from './admin/cluster-admin.ts';
 export { countGroupMembers } from './admin/group-view.ts';
 export { ContractError, type ContractMode, checkTopics } from './admin/topic-contract.ts';
 export { type ActualTopic, describeChange, describeDone, planTopics, type TopicChange, type TopicSpec } from './admin/topic-plan.ts';

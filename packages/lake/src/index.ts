@@ -35,11 +35,13 @@ export {
   type ReplayPart,
   type ReplaySource,
 } from './joined-reader.ts';
+export { ARCHIVE_PATIENCE_MS, type JoinedReading, withJoinedReader } from './joined-reading.ts';
 export { type KafkaExtents, withKafka } from './kafka-extents.ts';
 export { LakeHistory, type LakeHistoryPorts } from './lake-history.ts';
 export { lakeLayout, STREAM } from './lake-layout.ts';
 export { Ledger } from './ledger.ts';
 export { type DataEntry, LedgerDamage, type LedgerEntry, MAX_DATA_SPAN } from './ledger-entry.ts';
+export { lookAtSources, lookAtWindow } from './look-at-sources.ts';
 export { type BuiltObject, buildObject, dataEntry, objectMaker, type Rows } from './object-builder.ts';
 export { dataKey, type LakeLayout } from './object-names.ts';
 export { type ListedObject, type ObjectStore, StoreError, storeBuffer } from './object-store.ts';
@@ -85,4 +87,6 @@ export { type ChainPart, chainEnd, type Mark, type Missing, type PartitionSource
 export { type PartitionWindow, type ReplayWindow, replayWindow } from './replay-window.ts';
 export { RowFile } from './row-file.ts';
 export { S3Store } from './s3-store.ts';
+export { bothTimes, span } from './times.ts';
+export { type WindowTimes, windowTimes } from './window-times.ts';
 export { type InParts, isOfTheMoment } from './write-in-parts.ts';

@@ -18,7 +18,7 @@ import { Command } from 'commander';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { AlertState, StateRecord } from '../decide/alert-state.ts';
 import { Silences } from '../decide/silences.ts';
-import { stateKey } from '../decide/state-store.ts';
+import { stateKey } from '../decide/state-codec.ts';
 import { decodeMessage } from '../messages/codec.ts';
 import { AT_MS, notification } from '../notify/testing/notifications.ts';
 import { addAlertsVerbs } from './alerts-program.ts';
@@ -138,9 +138,9 @@ it('lists what fires and who was not told, by the record with the highest epoch,
     firing,
     over,
     { ...firing, epoch: 6, state: 'ok', transitions: [] },
-    { kind: 'partition', partition: 0, watermarkMs: AT_MS + 5000, epoch: 7 },
+    { kind: 'partition', partition: 0, watermarkMs: AT_MS + 5000, epoch: 7, owner: 'test' },
   ]);
-  await write(1, [{ kind: 'partition', partition: 1, watermarkMs: AT_MS, epoch: 3 }]);
+  await write(1, [{ kind: 'partition', partition: 1, watermarkMs: AT_MS, epoch: 3, owner: 'test' }]);
   expect(await alerts('ls')).toEqual({
     code: 1,
     out: `FIRING critical  errors-by-service  service=shop, region=(none)

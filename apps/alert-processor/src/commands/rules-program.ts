@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { checkCommand } from './check-command.ts';
 import type { VerbContext } from './ports.ts';
+import { testCommand } from './test-command.ts';
 
 /** The verbs of `tailrace rules`. */
 export function addRulesVerbs(rules: Command, { ports, act }: VerbContext): void {
@@ -10,5 +11,10 @@ export function addRulesVerbs(rules: Command, { ports, act }: VerbContext): void
     .argument('<file...>', 'rules files, or folders whose *.yaml files are read together')
     .addOption(new Option('--json', 'print one JSON object'))
     .action((paths: string[], flags: { readonly json?: boolean }) => act(() => checkCommand(paths, flags, ports)));
-  // `rules test` and `rules backtest` are added here.
+  rules
+    .command('test')
+    .description('run test cases of rules: events in, alerts out; exit code 1 when one is not as expected')
+    .argument('<file...>', 'files of test cases; a rules file may hold some, too')
+    .addOption(new Option('--json', 'print one JSON object'))
+    .action((files: string[], flags: { readonly json?: boolean }) => act(() => testCommand(files, flags, ports)));
 }

@@ -1,4 +1,5 @@
 import type { AlertState, PartitionState, StateRecord } from '../decide/alert-state.ts';
+import { decodeState } from '../decide/state-codec.ts';
 import type { Silence } from '../messages/message.ts';
 
 /** One record of `alert-state`, as it is read. */
@@ -7,8 +8,6 @@ export interface StateLogRecord {
   readonly key: Buffer | null;
   readonly value: Buffer | null;
 }
-
-const KINDS: readonly unknown[] = ['alert', 'partition', 'silence'] satisfies readonly StateRecord['kind'][];
 
 /** What the records of `alert-state` say together: of each key the record with the highest epoch, of one epoch the last, until it is deleted. */
 export class StateFold {
@@ -22,7 +21,7 @@ export class StateFold {
       this.#kept.delete(place);
       return;
     }
-    const record = readState(value);
+    const record = decodeState(value);
     if (record === undefined) {
       this.unreadable += 1;
       return;
@@ -48,15 +47,5 @@ export class StateFold {
     return [...this.#kept.values()].flatMap(({ partition, record }) =>
       record.kind === kind ? [{ partition, record: record as Extract<StateRecord, { kind: K }> }] : [],
     );
-  }
-}
-
-function readState(value: Buffer): StateRecord | undefined {
-  try {
-    const record = JSON.parse(value.toString()) as Partial<StateRecord> | null;
-    const whole = record !== null && KINDS.includes(record.kind) && typeof record.epoch === 'number';
-    return whole ? (record as StateRecord) : undefined;
-  } catch {
-    return undefined; // Counted, and told.
   }
 }

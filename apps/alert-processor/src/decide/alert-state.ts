@@ -55,6 +55,8 @@ export interface PartitionState {
   /** Null: nothing was decided yet. */
   readonly watermarkMs: number | null;
   readonly epoch: number;
+  /** Told apart by it are two processes that take the partition over at the same time. */
+  readonly owner: string;
 }
 
 export interface SilenceState {

@@ -44,12 +44,12 @@ function trackKey({ topic, partition }: StreamPartition): string {
 /** How far each source partition of the stream is counted, for each rule. */
 export class Coverage {
   readonly #tracks = new Map<string, Track>();
-  readonly #floorMs: number;
+  #floorMs = Number.NEGATIVE_INFINITY;
   #partitions: readonly StreamPartition[] = [];
 
-  /** Nothing before `floorMs` is covered, whatever marks say: its cells were not read. */
-  constructor(floorMs: number) {
-    this.#floorMs = floorMs;
+  /** Nothing before `floorMs` is covered, whatever marks say: its cells were not read. To be said before the first mark; the latest one counts. */
+  setFloor(floorMs: number): void {
+    this.#floorMs = Math.max(this.#floorMs, floorMs);
   }
 
   /** Every partition that the stream has. Until they are known, nothing is complete. */
@@ -109,6 +109,15 @@ export class Coverage {
 
   spanOf(partition: StreamPartition, rule: string): Readonly<Span> | undefined {
     return this.#tracks.get(trackKey(partition))?.spans.get(rule);
+  }
+
+  /** Stretches that nobody read in time: of the rule that is counted longest. */
+  blindOf(partition: StreamPartition): Span['blind'] {
+    let longest: Span | undefined;
+    for (const span of this.#tracks.get(trackKey(partition))?.spans.values() ?? []) {
+      if (longest === undefined || span.fromMs < longest.fromMs) longest = span;
+    }
+    return longest?.blind ?? [];
   }
 
   heard(partition: StreamPartition): Heard | undefined {

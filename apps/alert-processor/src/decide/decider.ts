@@ -1,7 +1,7 @@
 import type { Cell, Message } from '../messages/message.ts';
 import type { Rule, RuleSet } from '../rules/rule.ts';
 import type { AlertState, StateRecord } from './alert-state.ts';
-import { Coverage, type Heard, IDLE_VERSION_MS, type StreamPartition } from './coverage.ts';
+import { Coverage, IDLE_VERSION_MS, type StreamPartition } from './coverage.ts';
 import { closed, type Deciding, isPending, isUntold, toldAfterSilence, toldAgain } from './episodes.ts';
 import { PaneStore } from './pane-versions.ts';
 import { RuleDecider } from './rule-decider.ts';
@@ -17,10 +17,15 @@ export interface DeciderOptions {
   readonly ownEpoch: number;
   /** Every notifier's name. */
   readonly channels: readonly string[];
-  /** Nothing before it is covered: the messages of it were not read. Absent: the log is read from its begin. */
-  readonly readFromMs?: number;
   /** A partition that is further behind the others is not waited for: its absence is then said, and its windows are unknown. */
   readonly maxLagMs?: number;
+}
+
+/** What is known of one partition of the stream; undefined what was never heard. */
+export interface DeciderSource extends StreamPartition {
+  readonly watermarkMs: number | undefined;
+  readonly heardMs: number | undefined;
+  readonly blind: readonly (readonly [fromMs: number, toMs: number])[];
 }
 
 const HOUR_MS = 3_600_000;
@@ -32,7 +37,7 @@ const DAY_MS = 86_400_000;
  */
 export class Decider {
   readonly #options: DeciderOptions;
-  readonly #coverage: Coverage;
+  readonly #coverage = new Coverage();
   readonly #states = new StateStore();
   readonly #silences = new Silences();
   readonly #self: SelfConditions;
@@ -46,7 +51,6 @@ export class Decider {
 
   constructor(options: DeciderOptions) {
     this.#options = options;
-    this.#coverage = new Coverage(options.readFromMs ?? Number.NEGATIVE_INFINITY);
     this.#self = new SelfConditions(this.#states, options.channels);
   }
 
@@ -84,6 +88,11 @@ export class Decider {
       }
     }
     for (const decider of this.#deciders.values()) decider.settledMs = this.#restoredMs;
+  }
+
+  /** Nothing before it is covered: the messages of it are not read. Not said: they are read from their begin on. To be said before the first message. */
+  readsFrom(floorMs: number): void {
+    this.#coverage.setFloor(floorMs);
   }
 
   /** Takes in one record of `alert-partials`. Nothing is decided by it. */
@@ -170,9 +179,23 @@ export class Decider {
     return rules === undefined ? 0 : Math.max(0, ...rules.rules.map((rule) => readBackMs(rule, rules.paneMs)));
   }
 
-  /** What was heard of each partition of the stream; undefined where nothing was. */
-  heard(): readonly { readonly partition: StreamPartition; readonly heard: Heard | undefined }[] {
-    return this.#coverage.partitions.map((partition) => ({ partition, heard: this.#coverage.heard(partition) }));
+  get firing(): number {
+    return this.#states.firingCount;
+  }
+
+  /** Groups of all rules of which anything is held. */
+  get groups(): number {
+    let groups = 0;
+    for (const { store } of this.#deciders.values()) groups += store.groups.size;
+    return groups;
+  }
+
+  /** What was heard of each partition of the stream. */
+  sources(): readonly DeciderSource[] {
+    return this.#coverage.partitions.map((partition) => {
+      const { watermarkMs, atMs } = this.#coverage.heard(partition) ?? {};
+      return { ...partition, watermarkMs, heardMs: atMs, blind: this.#coverage.blindOf(partition) };
+    });
   }
 
   #watchGroups({ rule, key }: RuleDecider, nowMs: number): void {

@@ -1,5 +1,5 @@
 import type { SendOutcome } from '../notify/notifier.ts';
-import type { AlertState, Send, StateRecord, Transition } from './alert-state.ts';
+import type { AlertState, Send, Transition } from './alert-state.ts';
 import { isPending } from './episodes.ts';
 
 /** How a try ended, for all or for now. */
@@ -20,6 +20,12 @@ export class StateStore {
   firing(rule: string): readonly AlertState[] {
     const firing = this.#firing.get(rule);
     return firing === undefined ? [] : [...firing.values()];
+  }
+
+  get firingCount(): number {
+    let count = 0;
+    for (const groups of this.#firing.values()) count += groups.size;
+    return count;
   }
 
   *all(): IterableIterator<AlertState> {
@@ -97,13 +103,6 @@ export function pendingSends(state: AlertState): readonly { readonly transition:
   return state.transitions
     .filter(isPending)
     .flatMap((transition) => transition.sends.filter(({ status }) => status === 'pending').map((send) => ({ transition, send })));
-}
-
-/** The key of a record in `alert-state`. */
-export function stateKey(record: StateRecord): string {
-  if (record.kind === 'alert') return JSON.stringify(['alert', record.rule, record.group]);
-  if (record.kind === 'partition') return JSON.stringify(['partition', record.partition]);
-  return JSON.stringify(['silence', record.silence.id]);
 }
 
 function within<T>(outer: Map<string, Map<string, T>>, key: string): Map<string, T> {

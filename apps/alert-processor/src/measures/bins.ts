@@ -22,9 +22,23 @@ export function numberOf(bin: number): number {
   return Math.min(Number.MAX_VALUE, (2 / (GAMMA + 1)) * GAMMA ** bin);
 }
 
-/** Bins in their order, and never more than MAX_BINS. */
-export function binsOf(counts: ReadonlyMap<number, number>): Bins {
-  return capped([...counts].sort(([a], [b]) => a - b).flat());
+/** Counts one more number in a bin. `bins` keep their order, so that to tell what they hold is to copy them: that is done at every tick. */
+export function addToBin(bins: number[], bin: number): void {
+  let from = 0;
+  let to = bins.length;
+  while (from < to) {
+    const middle = ((from + to) >> 2) << 1;
+    if ((bins[middle] ?? 0) < bin) from = middle + 2;
+    else to = middle;
+  }
+  if (bins[from] === bin) bins[from + 1] = (bins[from + 1] ?? 0) + 1;
+  else {
+    bins.splice(from, 0, bin, 1);
+    if (bins.length > 2 * MAX_BINS) {
+      bins[3] = (bins[1] ?? 0) + (bins[3] ?? 0);
+      bins.splice(0, 2);
+    }
+  }
 }
 
 /** The bins of both. In any order and grouping the same: a bin that is once among the highest is put below them only by higher ones. */

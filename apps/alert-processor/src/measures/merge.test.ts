@@ -15,6 +15,11 @@ function foldOf(measure: Measure, events: readonly EventObject[]): Partial {
   return pane.partial();
 }
 
+/** Different values are a set: their order says nothing. */
+function ordered(partial: Partial): Partial {
+  return partial[0] === 'distinct' ? ['distinct', partial[1], partial[2], partial[3]?.toSorted() ?? null] : partial;
+}
+
 /** Whole numbers, so that sums are exact in any order. */
 const events = fc.array(
   fc.record({ bytes: fc.oneof(fc.integer(), fc.constant(null), fc.string()), status_code: fc.constantFrom(200, 500, 'x') }),
@@ -35,8 +40,8 @@ describe.each([
         const parts = [a, b, c].map((part) => foldOf(measure, part));
         const [pa, pb, pc] = parts as [Partial, Partial, Partial];
         const whole = foldOf(measure, [...a, ...b, ...c]);
-        expect(mergePartials(mergePartials(pa, pb), pc)).toEqual(whole);
-        expect(mergePartials(pc, mergePartials(pb, pa))).toEqual(whole);
+        expect(ordered(mergePartials(mergePartials(pa, pb), pc))).toEqual(ordered(whole));
+        expect(ordered(mergePartials(pc, mergePartials(pb, pa)))).toEqual(ordered(whole));
         expect(JSON.parse(JSON.stringify(whole))).toEqual(whole);
       }),
     );

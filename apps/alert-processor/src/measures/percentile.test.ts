@@ -1,9 +1,9 @@
 import { DDSketch } from '@datadog/sketches-js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MAX_BINS, mergeBins, RELATIVE_ACCURACY } from './bins.ts';
+import { addToBin, MAX_BINS, mergeBins, RELATIVE_ACCURACY } from './bins.ts';
 import { mergePartials } from './merge.ts';
-import type { Partial } from './partial.ts';
+import type { Bins, Partial } from './partial.ts';
 import { percentileMeasure } from './percentile.ts';
 
 const PATH = { known: 'latency_ms' };
@@ -70,6 +70,18 @@ describe('a percentile', () => {
 });
 
 describe('bins', () => {
+  it('are counted one by one as they are merged', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: -3000, max: 3000 }), { size: 'max', maxLength: 5000 }), (indices) => {
+        const counted: number[] = [];
+        for (const index of indices) addToBin(counted, index);
+        expect(counted).toEqual(indices.reduce<Bins>((merged, index) => mergeBins(merged, [index, 1]), []));
+        expect(counted.length).toBeLessThanOrEqual(2 * MAX_BINS);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
   const bins = fc
     .uniqueArray(fc.tuple(fc.integer({ min: -30_000, max: 30_000 }), fc.integer({ min: 1, max: 9 })), {
       selector: ([bin]) => bin,

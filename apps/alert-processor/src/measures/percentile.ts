@@ -1,12 +1,12 @@
 import { type FieldPath, fieldValue } from '@tailrace/events';
 import type { Accumulator, EventObject, Measure } from '../rules/rule.ts';
-import { binOf, binsOf, countOf, valueAtRank } from './bins.ts';
+import { addToBin, binOf, countOf, valueAtRank } from './bins.ts';
 import type { Partial } from './partial.ts';
 
 class Sketch implements Accumulator {
   readonly #path: FieldPath;
-  readonly #positive = new Map<number, number>();
-  readonly #negative = new Map<number, number>();
+  readonly #positive: number[] = [];
+  readonly #negative: number[] = [];
   #n = 0;
 
   constructor(path: FieldPath) {
@@ -18,14 +18,11 @@ class Sketch implements Accumulator {
     // JSON has no Infinity, but JSON.parse makes one of 1e400.
     if (typeof found !== 'number' || !Number.isFinite(found)) return;
     this.#n++;
-    if (found === 0) return;
-    const bins = found > 0 ? this.#positive : this.#negative;
-    const bin = binOf(Math.abs(found));
-    bins.set(bin, (bins.get(bin) ?? 0) + 1);
+    if (found !== 0) addToBin(found > 0 ? this.#positive : this.#negative, binOf(Math.abs(found)));
   }
 
   partial(): Partial {
-    return ['sketch', this.#n, binsOf(this.#positive), binsOf(this.#negative)];
+    return ['sketch', this.#n, this.#positive.slice(), this.#negative.slice()];
   }
 }
 

@@ -70,11 +70,14 @@ export class LiveLane {
   fold(batch: Batch): Outcome[] {
     const outcomes = new Array<Outcome>(batch.length);
     const panes = this.#panes;
+    const next = this.#next ?? 0;
     for (let i = 0; i < batch.length; i++) {
       const event = decodeEvent(batch, i);
       const skipped = typeof event === 'string';
-      panes.fold(batch.offset(i), batch.timestampMs(i), skipped ? undefined : event);
       outcomes[i] = skipped ? SKIPPED[event] : STORED;
+      const offset = batch.offset(i);
+      // What is handed over again is counted already.
+      if (offset >= next) panes.fold(offset, batch.timestampMs(i), skipped ? undefined : event);
     }
     this.pass(batch.offset(batch.length - 1) + 1);
     return outcomes;

@@ -1,14 +1,16 @@
-import { type ClusterAdmin, type LogEnds, partitionKey, type TopicPartition } from '@tailrace/kafka-kit';
+import { type ClusterAdmin, partitionKey, type TopicPartition } from '@tailrace/kafka-kit';
 
 /** Looks up where logs end, beside whoever asks: one look-up at a time, and the last answer is kept. */
 export class LogEndWatch {
   readonly #admin: Pick<ClusterAdmin, 'logEnds'>;
+  readonly #nowMs: () => number;
   readonly #onFault: (fault: unknown) => void;
-  #last: LogEnds | undefined;
+  #last: { readonly begunMs: number; readonly ends: ReadonlyMap<string, number> } | undefined;
   #running = false;
 
-  constructor(admin: Pick<ClusterAdmin, 'logEnds'>, onFault: (fault: unknown) => void) {
+  constructor(admin: Pick<ClusterAdmin, 'logEnds'>, nowMs: () => number, onFault: (fault: unknown) => void) {
     this.#admin = admin;
+    this.#nowMs = nowMs;
     this.#onFault = onFault;
   }
 
@@ -16,11 +18,12 @@ export class LogEndWatch {
   look(partitions: readonly TopicPartition[]): void {
     if (this.#running || partitions.length === 0) return;
     this.#running = true;
+    const begunMs = this.#nowMs();
     void this.#admin
       .logEnds(partitions)
       .then(
         (ends) => {
-          this.#last = ends;
+          this.#last = { begunMs, ends };
         },
         // Safe: without an answer time stands still, which is what is known then.
         (fault: unknown) => this.#onFault(fault),

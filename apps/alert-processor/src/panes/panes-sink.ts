@@ -53,7 +53,7 @@ export class PanesSink implements Sink {
   constructor(rules: RuleSet, ports: PanesSinkPorts) {
     this.#rules = rules;
     this.#ports = ports;
-    this.#ends = new LogEndWatch(ports.admin, (fault) => ports.onFault('look up where the log ends', fault));
+    this.#ends = new LogEndWatch(ports.admin, ports.nowMs, (fault) => ports.onFault('look up where the log ends', fault));
   }
 
   setRules(rules: RuleSet): void {
@@ -107,10 +107,13 @@ export class PanesSink implements Sink {
     let outcomes: readonly Outcome[];
     try {
       outcomes = lane.fold(batch);
-    } finally {
-      // Also where a rule threw: half of the batch is counted, and to be handed it again would count that twice.
+    } catch (fault) {
+      // Half of the batch is counted: the lane is opened anew, and what this one holds is told to nobody.
+      this.#lanes.delete(partitionKey(batch.source));
       batch.release();
+      throw fault;
     }
+    batch.release();
     await lane.published(batch.offset(batch.length - 1) + 1, signal);
     return outcomes;
   }
@@ -140,9 +143,9 @@ export class PanesSink implements Sink {
   async run(tickMs: number, sleep: (ms: number, signal?: AbortSignal) => Promise<void>): Promise<void> {
     const { signal } = this.#closed;
     while (!signal.aborted) {
-      const begunMs = this.#ports.nowMs();
+      const begunMs = performance.now();
       await this.tick();
-      await sleep(Math.max(1, tickMs - (this.#ports.nowMs() - begunMs)), signal);
+      await sleep(Math.max(1, tickMs - (performance.now() - begunMs)), signal);
     }
   }
 

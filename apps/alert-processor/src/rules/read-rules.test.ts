@@ -198,20 +198,27 @@ describe('text that is no rules file', () => {
     ['5', '1:1: This must be a map with the keys of a rules file, and 5 is not.'],
     ['rules: 5', '1:8: This must be a list of at most 1000 rules, and 5 is not.'],
     ['rules: [5]', '1:9: This must be a map with the keys of a rule, and 5 is not.'],
-    ['rule: []', '1:1: There is no key "rule" in a rules file (did you mean rules?): it has rules, silences.'],
+    ['rule: []', '1:1: There is no key "rule" in a rules file (did you mean rules?): it has rules, silences, cases.'],
     ['rules: []\nrules: []', '2:1: This key stands twice in one map: keep one of them.'],
+    [withLines('    labels: {a: x, b: y, a: z}\n'), '8:26: This key stands twice in one map: keep one of them.'],
     ['rules: []\n---\nrules: []', '2:1: One YAML document makes a rules file: put what stands behind --- into a file of its own.'],
     ['rules: !!js/function x', '1:8: This is not YAML: Unresolved tag: tag:yaml.org,2002:js/function.'],
     ['rules: &a [*a]', '1:11: This must be a map with the keys of a rule, and a list is not.'],
     ['rules: *nobody', '1:8: Nothing before this has the anchor &nobody.'],
     [changed('"> 5"', '> 5'), '6:18: Put the condition in quotes, like "> 100".'],
-    [`rules: [] #${'x'.repeat(MAX_FILE_BYTES)}`, '1:1: The most that a rules file may have are 1024 KiB.'],
+    [`rules: [] #${'x'.repeat(MAX_FILE_BYTES)}`, '1:1: The most that a rules file may have are 512 KiB.'],
   ])('%#', (text, problem) => {
     expect(problemsOf(text)).toEqual([`rules.yaml:${problem}`]);
   });
 
   it('is refused when it is nested without end', () => {
     expect(problemsOf('['.repeat(100_000)).join()).toContain('This is nested too deeply.');
+  });
+
+  it('with very many keys is refused as quickly as it is read', () => {
+    const startedMs = performance.now();
+    expect(problemsOf(`{${Array.from({ length: 30_000 }, (_, i) => `k${i}: 1`).join(', ')}}`)).toHaveLength(30_000);
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
   });
 
   it('does not grow by aliases', () => {

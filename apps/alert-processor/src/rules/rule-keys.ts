@@ -3,7 +3,7 @@
 import { MAX_DISTINCT_LIMIT } from '../measures/distinct.ts';
 import { condition, duration, expression, field, instant, numberField, webAddress } from './forms.ts';
 import { SEVERITIES } from './rule.ts';
-import { choice, items, list, map, namesTo, number, type Shape, text, variant } from './shapes.ts';
+import { choice, items, list, map, namesTo, number, type Shape, text, unread, variant } from './shapes.ts';
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -149,7 +149,7 @@ export const ruleKeys = {
 } as const;
 
 /** Null stands for a group whose event has no such field. */
-const groupValue: Shape<string | { readonly none: true }> = {
+export const groupValue: Shape<string | { readonly none: true }> = {
   words: 'a text, or null for events without the field',
   schema: { type: ['string', 'null'], maxLength: 256 },
   read: (node, reading) => {
@@ -177,4 +177,5 @@ export const silenceKeys = {
 export const fileKeys = {
   rules: { shape: items(map(ruleKeys, 'a rule'), { max: MAX_RULES, what: 'rules' }), about: 'The rules.' },
   silences: { shape: items(map(silenceKeys, 'a silence'), { max: MAX_RULES, what: 'silences' }), about: 'Times in which nobody is told.' },
+  cases: { shape: unread, about: 'Test cases of the rules, for `tailrace rules test`.' },
 } as const;

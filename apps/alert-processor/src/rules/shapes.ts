@@ -30,6 +30,8 @@ export type ValuesOf<K extends KeyTable> = {
   readonly [N in keyof K]: K[N]['required'] extends true ? ValueOf<K[N]> : ValueOf<K[N]> | undefined;
 };
 
+const TWICE = 'This key stands twice in one map: keep one of them.';
+
 function unfit(node: Node, reading: Reading, words: string): undefined {
   if (isScalar(node) && node.value === null) {
     reading.problem(node, `This must be ${words}, and nothing is there.`);
@@ -151,10 +153,13 @@ export function namesTo<T>(
     },
     read: (node, reading) => {
       if (!isMap(node) || node.items.length > options.max) return unfit(node, reading, words);
+      const given = new Set<string>();
       const entries = node.items.map(({ key, value }): [string, T | undefined] => {
         const name = textOf(reading.resolve(key) ?? node);
         if (name === undefined || !options.names.test(name))
           reading.problem(key as Node, `A name here fits ${options.names.source}: this one does not.`);
+        if (given.has(name ?? '')) reading.problem(key as Node, TWICE);
+        given.add(name ?? '');
         return [name ?? '', readValue(value, key as Node, of, reading)];
       });
       return entries.some(([, value]) => value === undefined) ? undefined : (Object.fromEntries(entries) as Record<string, T>);
@@ -195,9 +200,10 @@ export function readKeys<const K extends KeyTable>(keys: K, what: string, node: 
     const key = pair.key as Node;
     const name = textOf(reading.resolve(key) ?? node) ?? '';
     const known = Object.hasOwn(keys, name) ? keys[name] : undefined;
-    given.add(name);
-    if (known !== undefined) values[name] = readValue(pair.value, key, known.shape, reading);
+    if (given.has(name)) reading.problem(key, TWICE);
+    else if (known !== undefined) values[name] = readValue(pair.value, key, known.shape, reading);
     else reading.problem(key, `There is no key ${shown(name)} in ${what}${didYouMean(name, names)}: it has ${names.join(', ')}.`);
+    given.add(name);
   }
   for (const name of names)
     if (keys[name]?.required === true && !given.has(name)) reading.problem(node, `The key ${name} is missing: ${keys[name].about}`);
@@ -274,3 +280,6 @@ function readValue<T>(value: unknown, holder: Node, shape: Shape<T>, reading: Re
   else reading.problem(holder, `This must be ${shape.words}, and nothing is there.`);
   return undefined;
 }
+
+/** What somebody else reads. */
+export const unread: Shape<true> = { words: 'anything', schema: {}, read: () => true };

@@ -78,25 +78,19 @@ export class OwnerWorld {
   }
 
   #start(): Decider {
-    const decider = new Decider({ ...this.#readFrom(), partition: 0, ownEpoch: this.states.length, channels: [CHANNEL] });
+    const decider = new Decider({ partition: 0, ownEpoch: this.states.length, channels: [CHANNEL] });
     decider.setRules(this.world.rules);
     decider.setSources(this.world.lanes.map(({ source }) => source));
     if (this.wrong.restores !== false) decider.restore(this.states);
-    const settledMs = decider.settledMs;
-    this.states.push({ kind: 'partition', partition: 0, watermarkMs: settledMs ?? null, epoch: this.states.length });
+    const { settledMs } = decider;
+    if (settledMs !== undefined) decider.readsFrom(settledMs - decider.reachMs - PANE_MS);
+    this.states.push({ kind: 'partition', partition: 0, watermarkMs: settledMs ?? null, epoch: this.states.length, owner: 'o' });
     const { log } = this.world;
     const fromMs = settledMs === undefined ? undefined : settledMs - decider.reachMs - PANE_MS - SLACK_MS;
     const found = fromMs === undefined ? 0 : log.findIndex(({ atMs }) => atMs >= fromMs);
     this.#position = this.wrong.rewinds === false ? this.#committed : found < 0 ? log.length : found;
     for (const state of decider.states()) this.#send(decider, state, false);
     return decider;
-  }
-
-  #readFrom(): { readFromMs?: number } {
-    const probe = new Decider({ partition: 0, ownEpoch: 0, channels: [] });
-    probe.setRules(this.world.rules);
-    probe.restore(this.states);
-    return probe.settledMs === undefined ? {} : { readFromMs: probe.settledMs - probe.reachMs - PANE_MS };
   }
 
   #poll(most: number): void {
@@ -134,7 +128,7 @@ export class OwnerWorld {
   #commit(): void {
     const { settledMs } = this.#decider;
     const epoch = this.states.findLast((record) => record.kind === 'partition')?.epoch ?? 0;
-    this.states.push({ kind: 'partition', partition: 0, watermarkMs: settledMs ?? null, epoch });
+    this.states.push({ kind: 'partition', partition: 0, watermarkMs: settledMs ?? null, epoch, owner: 'o' });
     this.#maybeKilled();
     this.#committed = this.#position;
   }

@@ -12,6 +12,7 @@ import {
 } from '@tailrace/kafka-kit';
 import { createLogger } from '@tailrace/service';
 import { endpointsFromEnvironment } from '@tailrace/stack';
+import { expect, vi } from 'vitest';
 import { decodeMessage } from '../messages/codec.ts';
 import type { Cell, LaneMark } from '../messages/message.ts';
 import { type OpenPanesOptions, openPanes, type Panes } from '../panes/open-panes.ts';
@@ -126,6 +127,17 @@ export class PanesRig {
 
   async lag() {
     return await this.#admin.groupLag(this.group, [this.events]);
+  }
+
+  /** Until all is counted, published and committed that was posted. */
+  async untilRead(): Promise<void> {
+    await vi.waitFor(
+      async () => {
+        const lag = await this.lag();
+        expect(lag.map((each) => [each.committed !== null, each.lag])).toEqual(lag.map(() => [true, 0]));
+      },
+      { timeout: 30_000, interval: 200 },
+    );
   }
 
   async #read(topic: string): Promise<RawRecord[]> {

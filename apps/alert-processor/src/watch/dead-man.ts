@@ -1,3 +1,4 @@
+import { TAILRACE } from '@tailrace/kafka-kit';
 import type { SelfCondition } from '../decide/self-conditions.ts';
 import type { CanaryState } from './canary-track.ts';
 
@@ -55,12 +56,12 @@ const RENOTIFY_MS = 3_600_000;
 
 const RESPONSES: Readonly<Record<WatchRule, SelfCondition['text']['response']>> = {
   'tailrace.behind': {
-    do: 'Look at the alert-processor: its CPU, its /readyz, and tailrace group lag --group alert-processor. Add a member when it can not keep up; look at the brokers when it waits for them.',
+    do: `Look at the alert-processor: its CPU, its /readyz, and ${TAILRACE} group lag --group alert-processor. Add a member when it can not keep up; look at the brokers when it waits for them.`,
     doNot:
       'Do not take silence for health, and do not reset the group’s offsets: what is skipped is not counted, and alerts then say so for as long as their windows reach.',
   },
   'tailrace.blind': {
-    do: 'See which partitions are missing. Without a reader: start the alert-processor again, or look why its members do not get their partitions (/readyz, tailrace group lag --group alert-processor). For time that nobody read, look at these minutes in OpenSearch, or run tailrace rules backtest over them.',
+    do: `See which partitions are missing. Without a reader: start the alert-processor again, or look why its members do not get their partitions (/readyz, ${TAILRACE} group lag --group alert-processor). For time that nobody read, look at these minutes in OpenSearch, or run ${TAILRACE} rules backtest over them.`,
     doNot: 'Do not conclude from the absence of alerts that nothing happened in the time that is named.',
   },
   'tailrace.gateway': {

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { HttpPost } from '../notify/http-post.ts';
 import { CanaryTrack } from './canary-track.ts';
 import { type Beat, Heartbeat, heartbeatBody } from './heartbeat.ts';
-import { canariesComeRound, decidesStill, queuesMove } from './vitals.ts';
+import { canariesComeRound, decidesStill, everyPartitionIsRead, queuesMove } from './vitals.ts';
 
 const hearts: Heartbeat[] = [];
 afterEach(async () => {
@@ -82,12 +82,14 @@ test('its body is what Alertmanager takes: a list of one alert that ends by itse
   expect(alert).toMatchObject({ labels: { alertname: 'TailraceHeartbeat' }, endsAt: '1970-01-01T00:01:00.000Z' });
 });
 
-test('what it hangs on: decisions that are written, canaries that come round, notifications that leave', () => {
+test('what it hangs on: decisions that are written, partitions that are read, canaries that come round, notifications that leave', () => {
   const NOW = 1_000_000;
-  let tickedMs: number | undefined;
+  let tickedMs: (number | undefined)[] = [];
   const decides = decidesStill(() => tickedMs);
-  expect(decides(NOW)).toBe('nothing is decided yet');
-  tickedMs = NOW - 15_000;
+  expect(decides(NOW)).toBe('this process decides about nothing');
+  tickedMs = [NOW, undefined];
+  expect(decides(NOW)).toBe('1 of 2 partitions are not decided about yet');
+  tickedMs = [NOW, NOW - 15_000];
   expect(decides(NOW)).toBeUndefined();
   expect(decides(NOW + 1000)).toBe('nothing was decided, or written, for 16 s');
 
@@ -105,6 +107,13 @@ test('what it hangs on: decisions that are written, canaries that come round, no
   expect(come(NOW + 31_001)).toBe('canaries do not come back from the partitions 1');
   track.answered([0, 1], { kind: 'failed', reason: 'no answer' }, NOW + 40_000);
   expect(come(NOW + 70_001)).toBe('the gateway does not take canaries (no answer)');
+
+  const heard = (heardMs: number | undefined) => everyPartitionIsRead(() => [{ partition: 4, watermarkMs: 0, heardMs, blind: [] }])(NOW);
+  expect([heard(NOW - 30_000), heard(NOW - 30_001), heard(undefined)]).toEqual([
+    undefined,
+    'nobody is heard of who reads the partitions 4',
+    'nobody is heard of who reads the partitions 4',
+  ]);
 
   let oldestMs: number | undefined;
   const move = queuesMove(() => [

@@ -1,20 +1,37 @@
 import type { ChannelView } from '../notify/channel-queue.ts';
 import type { CanaryTrack } from './canary-track.ts';
+import type { SourceView } from './dead-man.ts';
 import type { Vital } from './heartbeat.ts';
 
 /** A tick comes every quarter of a second; behind one its states are written, which may take as long as Kafka's own time-out. */
 const TICK_MS = 15_000;
+const UNHEARD_MS = 30_000;
 const CANARY_MS = 30_000;
 const UNSENT_MS = 120_000;
 
 const seconds = (ms: number): number => Math.round(ms / 1000);
 
-/** That the deciding stage has decided, and that Kafka has taken what it decided. `lastMs`: when that was last so; undefined: never yet. */
-export function decidesStill(lastMs: () => number | undefined): Vital {
+/**
+ * That the deciding stage decides, and that Kafka takes what it decided. `lastMs`: of each partition that this process decides about, when that was last
+ * so; undefined: never yet.
+ */
+export function decidesStill(lastMs: () => readonly (number | undefined)[]): Vital {
   return (nowMs) => {
-    const last = lastMs();
-    if (last === undefined) return 'nothing is decided yet';
-    return nowMs - last <= TICK_MS ? undefined : `nothing was decided, or written, for ${seconds(nowMs - last)} s`;
+    const all = lastMs();
+    if (all.length === 0) return 'this process decides about nothing';
+    const waiting = all.filter((last) => last === undefined).length;
+    if (waiting > 0) return `${waiting} of ${all.length} partitions are not decided about yet`;
+    const longestMs = nowMs - Math.min(...all.map((last) => last ?? 0));
+    return longestMs <= TICK_MS ? undefined : `nothing was decided, or written, for ${seconds(longestMs)} s`;
+  };
+}
+
+/** That every partition of the stream has a reader, who was heard of. */
+export function everyPartitionIsRead(sources: () => readonly SourceView[]): Vital {
+  return (nowMs) => {
+    const unread = sources().filter(({ heardMs }) => heardMs === undefined || nowMs - heardMs > UNHEARD_MS);
+    if (unread.length === 0) return undefined;
+    return `nobody is heard of who reads the partitions ${unread.map(({ partition }) => partition).join(', ')}`;
   };
 }
 

@@ -31,7 +31,7 @@ test('canaries go round through a gateway, conditions are told in every second, 
   const clock = new ManualClock();
   const metrics = createMetrics();
   const conditions: SelfCondition[] = [];
-  const world = { sources: [] as readonly SourceView[] | undefined, sick: undefined as string | undefined };
+  const world = { sources: [] as readonly SourceView[] | undefined };
   const watch = new Watch(
     {
       stream: 'service-events',
@@ -46,12 +46,12 @@ test('canaries go round through a gateway, conditions are told in every second, 
       metrics,
       deciding: {
         streamPartitions: () => 1,
+        owned: () => [7],
         decides: () => true,
         sources: () => world.sources,
         condition: (condition) => conditions.push(condition),
       },
       channels: () => [],
-      vitals: [() => world.sick],
     },
   );
   const counted = async (line: string) => (await metrics.metrics()).includes(`${line}\n`);
@@ -64,13 +64,16 @@ test('canaries go round through a gateway, conditions are told in every second, 
   await until('tailrace_alert_canaries_total{outcome="accepted"} 1');
   const postedMs = clock.nowMs();
   await clock.advance(800);
-  watch.accepted(canaryCell(postedMs, 'another-rule'));
-  watch.ticked();
+  watch.accepted(7, canaryCell(postedMs, 'another-rule'));
+  watch.ticked(7);
   expect(await counted('tailrace_alert_canary_round_trip_seconds_count 0')).toBe(true);
-  watch.accepted(canaryCell(postedMs));
-  watch.accepted(canaryCell(postedMs - 5000));
+  watch.accepted(7, canaryCell(postedMs));
+  // Another decider's tick decides nothing about it.
+  watch.ticked(8);
+  expect(await counted('tailrace_alert_canary_round_trip_seconds_count 0')).toBe(true);
+  watch.accepted(7, canaryCell(postedMs - 5000));
   await clock.advance(300);
-  watch.ticked();
+  watch.ticked(7);
   expect(await counted('tailrace_alert_canary_round_trip_seconds_sum 1.1')).toBe(true);
   expect(await counted('tailrace_alert_canary_age_seconds{partition="0"} 1.1')).toBe(true);
   // A second has not passed since the first look.
@@ -79,14 +82,13 @@ test('canaries go round through a gateway, conditions are told in every second, 
   await clock.advance(3900);
   await until('tailrace_alert_canaries_total{outcome="failed"} 1');
   world.sources = undefined;
-  watch.ticked();
+  watch.ticked(7);
   expect(conditions).toHaveLength(3);
   status = 200;
-  world.sick = undefined;
   world.sources = [{ partition: 0, watermarkMs: clock.nowMs() - 61_500, heardMs: clock.nowMs(), blind: [] }];
-  watch.accepted(canaryCell(clock.nowMs()));
+  watch.accepted(7, canaryCell(clock.nowMs()));
   await clock.advance(1000);
-  watch.ticked();
+  watch.ticked(7);
   expect(await counted('tailrace_alert_counted_behind_seconds{partition="0"} 2.5')).toBe(true);
   await clock.advance(4000);
   await until('tailrace_alert_heartbeats_total{outcome="sent"} 1');

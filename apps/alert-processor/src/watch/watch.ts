@@ -7,14 +7,16 @@ import { CanaryPoster } from './canary.ts';
 import { CANARY_RULE } from './canary-rule.ts';
 import { CanaryTrack } from './canary-track.ts';
 import { DeadMan, type SourceView } from './dead-man.ts';
-import { Heartbeat, type Vital } from './heartbeat.ts';
-import { canariesComeRound, decidesStill, queuesMove } from './vitals.ts';
+import { Heartbeat } from './heartbeat.ts';
+import { canariesComeRound, decidesStill, everyPartitionIsRead, queuesMove } from './vitals.ts';
 import { WATCH_METRICS } from './watch-metrics.ts';
 
 /** What the deciding stage of this process can be asked and told. */
 export interface DecidingStage {
   /** How many partitions the stream has; undefined while it is not known. */
   streamPartitions(): number | undefined;
+  /** The partitions of `alert-partials` that this process decides about, those that are not ready yet among them. */
+  owned(): readonly number[];
   /** Whether this process decides about a group of a rule now, and is ready to. */
   decides(rule: string, group: string): boolean;
   /** What is known of each partition of the stream; undefined while this process decides nothing. */
@@ -37,8 +39,6 @@ export interface WatchPorts {
   readonly metrics: Metrics;
   readonly deciding: DecidingStage;
   readonly channels: () => readonly ChannelView[];
-  /** What else must be well for alerts to be told, besides what the watch sees by itself. */
-  readonly vitals: readonly Vital[];
 }
 
 /** How often it is looked whether alerts can be trusted. */
@@ -53,9 +53,10 @@ export class Watch {
   readonly #poster: CanaryPoster | undefined;
   readonly #heartbeat: Heartbeat | undefined;
   #deadMan: DeadMan | undefined;
-  /** The latest canary of each partition that was taken in since the last tick. */
-  #takenIn = new Map<number, number>();
-  #tickedMs: number | undefined;
+  /** Of each decider the latest canary of each partition of the stream that it has taken in since its last tick. */
+  readonly #takenIn = new Map<number, Map<number, number>>();
+  /** When each decider last ticked. */
+  readonly #tickedMs = new Map<number, number>();
   /** As they were at the last look. */
   #sources: readonly SourceView[] = [];
   #lookedMs = 0;
@@ -82,7 +83,12 @@ export class Watch {
               tell(fault === undefined ? undefined : `the gateway does not take all canaries: ${fault}`, 'the gateway takes canaries'),
           });
     const canaries = this.#poster === undefined ? [] : [canariesComeRound(this.#track)];
-    const vitals = [...ports.vitals, decidesStill(() => this.#tickedMs), ...canaries, queuesMove(channels)];
+    const vitals = [
+      decidesStill(() => deciding.owned().map((partition) => this.#tickedMs.get(partition))),
+      everyPartitionIsRead(() => this.#sources),
+      ...canaries,
+      queuesMove(channels),
+    ];
     this.#heartbeat =
       options.heartbeatUrl === undefined
         ? undefined
@@ -94,24 +100,26 @@ export class Watch {
           });
   }
 
-  /** A message was taken in by a decider. */
-  accepted(message: Message): void {
+  /** The decider of this partition of `alert-partials` has taken a message in. */
+  accepted(decider: number, message: Message): void {
     if (message.kind !== 'cells') return;
     for (const { rule, source, eventMs } of message.cells) {
-      if (rule.name !== CANARY_RULE || eventMs <= (this.#takenIn.get(source.partition) ?? 0)) continue;
-      this.#takenIn.set(source.partition, eventMs);
+      if (rule.name !== CANARY_RULE) continue;
+      const taken = this.#takenIn.get(decider) ?? new Map<number, number>();
+      this.#takenIn.set(decider, taken);
+      if (eventMs > (taken.get(source.partition) ?? 0)) taken.set(source.partition, eventMs);
     }
   }
 
-  /** It was decided upon everything that was taken in, and Kafka has taken what came of it. */
-  ticked(): void {
+  /** The decider of this partition has decided upon everything that it had taken in, and Kafka has taken what came of it. */
+  ticked(decider: number): void {
     const nowMs = this.#ports.clock.nowMs();
-    this.#tickedMs = nowMs;
-    for (const [partition, eventMs] of this.#takenIn) {
+    this.#tickedMs.set(decider, nowMs);
+    for (const [partition, eventMs] of this.#takenIn.get(decider) ?? []) {
       const roundTripMs = this.#track.saw(partition, eventMs, nowMs);
       if (roundTripMs !== undefined) this.#figures.canaryRoundTrip.observe(Math.max(0, roundTripMs) / 1000);
     }
-    this.#takenIn.clear();
+    this.#takenIn.delete(decider);
     if (nowMs - this.#lookedMs < LOOK_MS) return;
     this.#lookedMs = nowMs;
     this.#look(nowMs);

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createNativeConsumer } from '../broker/native-consumer.ts';
 import { connectPublisher } from '../publish/kafka-publisher.ts';
+import { connectTimeReader } from '../recover/first-times.ts';
 import { RealKafka } from '../testing/real-kafka.ts';
+import { systemClock } from '../time/clock.ts';
 import type { ClusterAdmin } from './cluster-admin.ts';
 import { checkTopics } from './topic-contract.ts';
 import { describeChange, planTopics, type TopicSpec } from './topic-plan.ts';
@@ -111,6 +113,32 @@ it('tells a group’s commits and its lag, and that it has none', async () => {
   for (let i = 0; i < 400 && !committed; i += 1) await consumer.poll(100, 50);
   expect(await admin.groupLag(group, [topic, 'no-such-topic'])).toEqual([{ ...none[0], committed: 5, lag: 2 }, none[1]]);
   await consumer.close(10_000);
+});
+
+it('tells where single logs end, where a time lies in each, and the first record at or above an offset', async () => {
+  const topic = await real.topic(3, { 'message.timestamp.type': 'LogAppendTime' });
+  const tps = [0, 1, 2].map((partition) => ({ topic, partition }));
+  const publisher = await connectPublisher(real.settings, { producers: 1, maxInFlightBytes: 1_000_000, log: () => {} });
+  const post = (partition: number) => publisher.publish([{ topic, partition, key: null, value: Buffer.from('x') }], { deadlineMs: 20_000 });
+  for (let i = 0; i < 5; i += 1) await post(0);
+  await systemClock.sleep(50);
+  const timeMs = Date.now();
+  await systemClock.sleep(50);
+  for (const partition of [0, 1]) await post(partition);
+  await publisher.close(5000);
+  expect(await admin.logEnds([])).toEqual(new Map());
+  expect(await admin.logEnds(tps)).toEqual(new Map([6, 1, 0].map((end, i) => [`${topic}/${i}`, end])));
+  const at = (...times: number[]) => admin.offsetsAtTimes(times.map((each, i) => ({ topic, partition: i, timeMs: each })));
+  expect((await at(timeMs, 0, 0)).map(({ offset }) => offset)).toEqual([5, 0, undefined]);
+  expect((await at(0, timeMs + 60_000, timeMs)).map(({ offset }) => offset)).toEqual([0, undefined, undefined]);
+  const reader = await connectTimeReader(real.settings, real.name('group'));
+  const found = await reader.firstRecords([
+    { topic, partition: 0, first: 5 },
+    { topic, partition: 1, first: 0 },
+  ]);
+  expect([...found.values()].map(({ offset }) => offset).sort()).toEqual([0, 5]);
+  for (const { timestampMs } of found.values()) expect(timestampMs).toBeGreaterThanOrEqual(timeMs);
+  await reader.close();
 });
 
 it('a cluster that is not there is told, not waited for without end', async () => {

@@ -17,13 +17,6 @@ export interface OffsetAt extends TopicPartition {
   readonly offset: number | undefined;
 }
 
-/** Where the logs of partitions end, as a look-up told that was begun at `begunMs` by this machine's clock. */
-export interface LogEnds {
-  readonly begunMs: number;
-  /** By `partitionKey`. */
-  readonly ends: ReadonlyMap<string, number>;
-}
-
 /** What Kafka's own tools do, and the native client can not: topic settings and groups’ offsets. */
 export interface ClusterAdmin {
   /** The named topics as they are; those that do not exist are left out. */
@@ -39,8 +32,8 @@ export interface ClusterAdmin {
   offsetsAt(topics: readonly string[], timeMs: number): Promise<OffsetAt[]>;
   /** As `offsetsAt`, of single partitions, each at a time of its own: one request a broker. */
   offsetsAtTimes(questions: readonly (TopicPartition & { readonly timeMs: number })[]): Promise<OffsetAt[]>;
-  /** One request a broker, cheap enough for several a second: the brokers' places in the cluster are asked for every few seconds only. */
-  logEnds(partitions: readonly TopicPartition[]): Promise<LogEnds>;
+  /** By `partitionKey`, by a look-up begun after the call. One request a broker, cheap enough for several a second: leaders are looked up every few seconds. */
+  logEnds(partitions: readonly TopicPartition[]): Promise<ReadonlyMap<string, number>>;
   deleteTopics(names: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -156,9 +149,8 @@ class SecondClientAdmin implements ClusterAdmin {
     return questions.map(({ topic, partition }) => ({ topic, partition, offset: found.get(partitionKey({ topic, partition })) }));
   }
 
-  async logEnds(partitions: readonly TopicPartition[]): Promise<LogEnds> {
-    const begunMs = Date.now();
-    return { begunMs, ends: await this.#listed(partitions.map(({ topic, partition }) => ({ topic, partition, timestamp: LATEST }))) };
+  logEnds(partitions: readonly TopicPartition[]): Promise<ReadonlyMap<string, number>> {
+    return this.#listed(partitions.map(({ topic, partition }) => ({ topic, partition, timestamp: LATEST })));
   }
 
   async deleteTopics(names: readonly string[]): Promise<void> {

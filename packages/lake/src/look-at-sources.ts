@@ -1,20 +1,10 @@
-import {
-  type ChainId,
-  chainEnd,
-  chainParts,
-  chainText,
-  indexObjects,
-  type KafkaExtents,
-  type Ledger,
-  type LogExtent,
-  type Mark,
-  type PartitionSources,
-  type PlanSources,
-  type PlanWindow,
-  reachOf,
-  spanOf,
-  type TimeSpan,
-} from '@tailrace/lake';
+import { chainParts, indexObjects } from './chain-parts.ts';
+import type { LogExtent } from './compare-log.ts';
+import type { KafkaExtents } from './kafka-extents.ts';
+import type { Ledger } from './ledger.ts';
+import { type ChainId, chainText } from './records.ts';
+import { type PlanSources, type PlanWindow, reachOf, spanOf, type TimeSpan } from './replay-plan.ts';
+import { chainEnd, type Mark, type PartitionSources } from './replay-sources.ts';
 
 /** What the lake and Kafka hold of every partition of the topics, of all their lives that either knows. */
 export async function lookAtSources(ledger: Ledger, kafka: KafkaExtents, topics: readonly string[]): Promise<readonly PartitionSources[]> {

@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import { dirname, isAbsolute, join } from 'node:path';
+import { readRulesConfig } from '../config.ts';
+import { groupValues } from '../decide/subject.ts';
+import { type RulesOptions, readRules } from '../rules/read-rules.ts';
+import { problemLine, type RuleProblem } from '../rules/reading.ts';
+import { type Case, type RulesOf, readCases } from '../simulate/read-cases.ts';
+import { type CaseResult, runCase, type SeenAlert } from '../simulate/run-case.ts';
+import { EXIT, type Ports } from './ports.ts';
+
+/** `tailrace rules test FILE...`: runs the cases of the files, and says which are not as expected. Resolves with the exit code. */
+export async function testCommand(files: readonly string[], flags: { readonly json?: boolean }, ports: Ports): Promise<number> {
+  const options = readRulesConfig(ports.environment);
+  const cases: Case[] = [];
+  const problems: RuleProblem[] = [];
+  for (const file of files) {
+    const content = textOf(file);
+    if (content instanceof Error) {
+      ports.note(`${file} can not be read (${content.message}): name a file of test cases.\n`);
+      return EXIT.wrongUse;
+    }
+    const read = readCases(file, content, rulesFrom(file, content, options));
+    if ('problems' in read) problems.push(...read.problems);
+    else cases.push(...read.cases);
+  }
+  if (problems.length > 0) {
+    ports.note(`${problems.map(problemLine).join('\n')}\n`);
+    return EXIT.wrongUse;
+  }
+  const results: CaseResult[] = [];
+  for (const each of cases) {
+    const result = runCase(each);
+    results.push(result);
+    if (flags.json !== true) ports.out(`${resultLines(result).join('\n')}\n`);
+  }
+  const failed = results.filter(({ differences }) => differences.length > 0).length;
+  if (flags.json === true) ports.out(`${JSON.stringify({ cases: results.map(resultJson), failed })}\n`);
+  else ports.out(`${results.length} ${results.length === 1 ? 'case' : 'cases'}, ${failed === 0 ? 'none failed' : `${failed} failed`}.\n`);
+  return failed > 0 ? EXIT.failed : EXIT.good;
+}
+
+/** Small files, and nothing else goes on meanwhile: read at once. */
+function textOf(file: string): string | Error {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (fault) {
+    return fault instanceof Error ? fault : new Error(String(fault));
+  }
+}
+
+function rulesFrom(file: string, content: string, options: RulesOptions): RulesOf {
+  return (path) => {
+    const rulesFile = path === undefined ? file : isAbsolute(path) ? path : join(dirname(file), path);
+    const text = path === undefined ? content : textOf(rulesFile);
+    if (text instanceof Error) return { unreadable: `The rules file ${rulesFile} can not be read (${text.message}).` };
+    const read = readRules(text, { file: rulesFile, ...options });
+    if ('rules' in read && read.rules.rules.length === 0)
+      return {
+        unreadable: path === undefined ? 'This file has no rules: name a rules file with rules.' : `There are no rules in ${rulesFile}.`,
+      };
+    return read;
+  };
+}
+
+function resultLines({ name, file, line, differences }: CaseResult): string[] {
+  const head = `${differences.length === 0 ? 'ok    ' : 'failed'}  ${name} (${file}:${line})`;
+  return [head, ...differences.map((each) => `        ${each}`)];
+}
+
+function resultJson({ name, file, line, differences, alerts }: CaseResult): object {
+  return { name, file, line, ok: differences.length === 0, differences, alerts: alerts.map(alertJson) };
+}
+
+function alertJson({ rule, group, firing, firedMs, resolvedMs, silenced }: SeenAlert): object {
+  return {
+    rule,
+    group: groupValues(group),
+    firedAt: new Date(firedMs).toISOString(),
+    resolvedAt: resolvedMs === undefined ? null : new Date(resolvedMs).toISOString(),
+    silenced,
+    severity: firing.severity,
+    value: firing.evidence.value,
+    evidence: firing.evidence.text,
+  };
+}

@@ -1,0 +1,166 @@
+import type { Batch, Outcome } from '@tailrace/kafka-kit';
+import { decodeMessage } from '../messages/codec.ts';
+import type { Message } from '../messages/message.ts';
+import type { DeliveryOutcome, DeliveryPort } from '../notify/deliveries.ts';
+import type { AlertState, StateRecord, Transition } from './alert-state.ts';
+import type { Decider } from './decider.ts';
+import { OwedSends } from './owed-sends.ts';
+import type { Ownership, StateLog } from './state-log.ts';
+
+export interface OwnedPorts {
+  readonly log: Pick<StateLog, 'write' | 'isOurs'>;
+  readonly deliveries: Pick<DeliveryPort, 'deliver' | 'forget'>;
+  readonly onMessage: (message: Message) => void;
+  /** Told when a tick's states are acknowledged, and what they tell was handed over. */
+  readonly onTicked: () => void;
+  /** Each transition that was decided, once it is acknowledged. */
+  readonly onTransition: (transition: Transition) => void;
+  /** Another process has taken the partition over. */
+  readonly onTaken: () => void;
+  readonly onFault: (what: string, fault: unknown) => void;
+}
+
+export interface OwnedOptions {
+  readonly decider: Decider;
+  readonly ownership: Ownership;
+  /** Where reading begins, and up to where the log must be read before anything is decided: what was decided upon before is known again then. */
+  readonly startAt: number;
+  readonly decideAt: number;
+  /** The log begins later than what is needed: what was counted before its first record is not known. */
+  readonly cut: boolean;
+}
+
+const STORED: Outcome = { kind: 'stored' };
+const FOREIGN: Outcome = { kind: 'skipped', reason: 'no-message' };
+
+/** Expired records are looked for so often. */
+const EXPIRE_MS = 60_000;
+
+/** One partition of `alert-partials` for as long as this process decides about it: one tick at a time, and one write behind the other. */
+export class OwnedPartition {
+  readonly decider: Decider;
+  readonly ownership: Ownership;
+  readonly #ports: OwnedPorts;
+  readonly #decideAt: number;
+  readonly #owed: OwedSends;
+  readonly #closed = new AbortController();
+  #cut: boolean;
+  #position: number;
+  #ticking = false;
+  #writing: Promise<void> = Promise.resolve();
+  #expiredMs = 0;
+  /** Every window before it is decided, and what came of it is acknowledged. */
+  #settledMs: number | undefined;
+
+  constructor({ decider, ownership, startAt, decideAt, cut }: OwnedOptions, ports: OwnedPorts) {
+    this.decider = decider;
+    this.ownership = ownership;
+    this.#ports = ports;
+    this.#position = startAt;
+    this.#decideAt = decideAt;
+    this.#cut = cut;
+    this.#settledMs = decider.settledMs;
+    this.#owed = new OwedSends(ports.deliveries);
+    for (const state of decider.states()) this.#owed.add(state);
+  }
+
+  /** Whether it is read up to where it was when it was taken over: before that nothing is decided. */
+  get ready(): boolean {
+    return this.#position >= this.#decideAt;
+  }
+
+  get settledMs(): number | undefined {
+    return this.#settledMs;
+  }
+
+  take(batch: Batch): Outcome[] {
+    const outcomes: Outcome[] = [];
+    if (this.#cut) this.decider.readsFrom(batch.timestampMs(0));
+    this.#cut = false;
+    for (let i = 0; i < batch.length; i++) {
+      const message = read(batch.value(i));
+      if (message !== undefined) {
+        this.decider.accept(message);
+        this.#ports.onMessage(message);
+      }
+      outcomes.push(message === undefined ? FOREIGN : STORED);
+    }
+    this.#position = batch.offset(batch.length - 1) + 1;
+    return outcomes;
+  }
+
+  /** Decides, unless it is too early, or the tick before is not written yet. Resolves when it is; never rejects. */
+  async tick(nowMs: number): Promise<void> {
+    if (this.#ticking || !this.ready || this.#closed.signal.aborted) return;
+    this.#ticking = true;
+    try {
+      await this.#tick(nowMs);
+    } catch (fault) {
+      if (!this.#closed.signal.aborted) this.#ports.onFault('decide', fault);
+    } finally {
+      this.#ticking = false;
+    }
+  }
+
+  /** Whether the notification is this partition's. */
+  owes(key: string, channel: string): boolean {
+    return this.#owed.has(key, channel);
+  }
+
+  /** What became of a try. It is written behind everything that is being written now. */
+  told(key: string, channel: string, outcome: DeliveryOutcome, attempts: number, nowMs: number): void {
+    if (outcome.kind !== 'retry') this.#owed.settle(key, channel);
+    const state = this.decider.delivered(key, channel, outcome, attempts, nowMs);
+    if (state === undefined) return;
+    this.#write([state], []).catch((fault: unknown) => {
+      // Given up with the partition: whoever has it now tells it again, under the same key.
+      if (!this.#closed.signal.aborted) this.#ports.onFault('write what was told', fault);
+    });
+  }
+
+  /** Lets go: nothing more is decided, written or sent. Resolves when what is being written is, or is given up. */
+  async close(): Promise<void> {
+    this.#owed.forget();
+    this.#closed.abort();
+    await this.#writing.catch(() => undefined);
+  }
+
+  async #tick(nowMs: number): Promise<void> {
+    const states: AlertState[] = this.decider.tick(nowMs);
+    const { settledMs } = this.decider;
+    const expires = nowMs - this.#expiredMs > EXPIRE_MS;
+    if (expires) this.#expiredMs = nowMs;
+    const records = [...this.decider.takeSilences(), ...states];
+    const gone = expires ? this.decider.takeExpired(nowMs) : [];
+    if (records.length > 0 || gone.length > 0) await this.#write(records, gone);
+    if (this.#closed.signal.aborted) return;
+    this.#settledMs = settledMs;
+    for (const state of states) {
+      for (const transition of state.transitions) if (transition.atMs === nowMs) this.#ports.onTransition(transition);
+      this.#owed.add(state);
+    }
+    if (this.#owed.isWaiting) {
+      if (!(await this.#ports.log.isOurs(this.ownership))) {
+        this.#ports.onTaken();
+        return;
+      }
+      if (!this.#closed.signal.aborted) this.#owed.offer();
+    }
+    this.#ports.onTicked();
+  }
+
+  #write(records: readonly StateRecord[], gone: readonly StateRecord[]): Promise<void> {
+    const { signal } = this.#closed;
+    const writing = this.#writing.catch(() => undefined).then(() => this.#ports.log.write(this.ownership, records, gone, signal));
+    this.#writing = writing;
+    return writing;
+  }
+}
+
+function read(value: Buffer | null): Message | undefined {
+  try {
+    return decodeMessage(value);
+  } catch {
+    return undefined; // Counted as skipped: nothing of ours is written so.
+  }
+}

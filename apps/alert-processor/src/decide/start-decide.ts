@@ -1,0 +1,117 @@
+import { decideGroupName } from '@tailrace/events';
+import {
+  isoTime,
+  type KafkaSettings,
+  Pace,
+  placed,
+  type RuntimeMetrics,
+  runtimeHealth,
+  runtimeLog,
+  systemClock,
+  untilReached,
+} from '@tailrace/kafka-kit';
+import type { Check, Service } from '@tailrace/service';
+import type { AlertConfig } from '../config.ts';
+import type { Message } from '../messages/message.ts';
+import type { AlertMetrics } from '../metrics.ts';
+import { Deliveries, type DeliveryReport } from '../notify/deliveries.ts';
+import { countedReport } from '../notify/delivery-metrics.ts';
+import type { Notifier } from '../notify/notifier.ts';
+import type { RuleSource } from '../panes/rule-source.ts';
+import type { DecideSink } from './decide-sink.ts';
+import { type Decide, openDecide } from './open-decide.ts';
+
+export interface StartDecideOptions {
+  readonly kafka: KafkaSettings;
+  /** Of stage 1. */
+  readonly group: string;
+  readonly topics: readonly string[];
+  readonly partialsTopic: string;
+  readonly stateTopic: string;
+  readonly rules: RuleSource;
+  readonly notifiers: readonly Notifier[];
+  readonly metrics: AlertMetrics;
+  readonly figures: RuntimeMetrics;
+  readonly nowMs: () => number;
+  /** Each message that is taken in, and each tick whose states are acknowledged. */
+  readonly onMessage?: (partition: number, message: Message) => void;
+  readonly onTicked?: (partition: number) => void;
+}
+
+/** Stage 2 as a part of the service, and what it tells through. */
+export interface Deciding extends Decide {
+  readonly deliveries: Deliveries;
+}
+
+const MAX_POLL_INTERVAL_MS = 60_000;
+/** Kept of the time for a stop for what comes behind the runtime. */
+const STOP_RESERVE_SHARE = 0.4;
+/** What is on its way to a receiver may end within it: what is not reported is told again by the next owner. */
+const DELIVERIES_CLOSE_MS = 3000;
+
+/** Starts stage 2 as a part of the service, with its health and its figures. */
+export async function startDecide(service: Service, config: AlertConfig, options: StartDecideOptions): Promise<Deciding> {
+  const { start, log, health, signal, fail } = service;
+  const { kafka, metrics, figures, notifiers, ...rest } = options;
+  const group = decideGroupName(options.group);
+  const server = { name: 'Kafka', at: kafka.bootstrapServers };
+  const pace = new Pace(MAX_POLL_INTERVAL_MS, log);
+  const observers = [figures.observer(group), runtimeLog(log), pace.see];
+  const channels = notifiers.map(({ name }) => name);
+  let told: DeliveryReport = () => undefined;
+  const report = countedReport(metrics.counted, channels, systemClock, (...tried) => told(...tried));
+  const deliveries = await start(
+    'deliveries',
+    async () => new Deliveries(notifiers, report),
+    (running, limitMs) => running.close(Math.min(limitMs, DELIVERIES_CLOSE_MS)),
+  );
+  metrics.readings.channels = () => deliveries.view();
+  const open = () =>
+    openDecide({
+      ...rest,
+      kafka,
+      deliveries,
+      reports(to) {
+        told = to;
+      },
+      tickMs: config.tickMs,
+      stopMs: Math.floor(config.service.stopTimeoutMs * (1 - STOP_RESERVE_SHARE)),
+      maxPollIntervalMs: MAX_POLL_INTERVAL_MS,
+      log,
+      signal,
+      observe(event) {
+        for (const observe of observers) observe(event);
+      },
+      onTransition({ notification: { key, rule, status, summary, severity, evidence }, silencedBy }) {
+        const silenced = silencedBy === undefined ? '' : `, and told to nobody (silence ${silencedBy})`;
+        log.info({ rule, status, severity, key, missing: evidence.missing }, `${status}: ${summary} (${evidence.text})${silenced}`);
+      },
+      onRetry: (records) => metrics.counted.stateRetries.inc(records),
+    });
+  const decide = await start(
+    'decide',
+    () => untilReached(service, server, open),
+    (running, limitMs) => running.close(limitMs),
+  );
+  metrics.readings.deciding = () => decide.sink.counts;
+  metrics.readings.decided = () => decide.sink.decided;
+  figures.watch(group, decide.runtime, pace);
+  health.set('decide', () => runtimeHealth(decide.runtime, { kafka: placed(server), sink: placed(server) }));
+  health.set('deciding', () => decidingHealth(decide.sink));
+  health.set('decide-pace', () => pace.health());
+  decide.runtime.finished.catch((fault: unknown) => fail(fault instanceof Error ? fault : new Error(String(fault))));
+  return { ...decide, deliveries };
+}
+
+/** Degraded until every partition is read up to where it was: nothing is decided of it before. */
+export function decidingHealth({ progress: { ready, owned, sinceMs, readyInMs } }: Pick<DecideSink, 'progress'>): Check {
+  if (sinceMs === undefined || owned === 0)
+    return { state: 'ok', sentence: 'No partition of the alerts has been given to this process yet.' };
+  if (ready < owned)
+    return {
+      state: 'degraded',
+      sentence: `Warming up since ${isoTime(sinceMs)}: ${owned - ready} of ${owned} partitions of the alerts are still read up to where they were; they decide nothing until then.`,
+    };
+  const took = readyInMs === undefined ? '' : `, ${(readyInMs / 1000).toFixed(1)} s after the first was given to it`;
+  return { state: 'ok', sentence: `All ${owned} partitions of the alerts that this process has are decided${took}.` };
+}
