@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { StateRecord } from '../decide/alert-state.ts';
 import { StateFold } from './state-fold.ts';
 
-const record = (epoch: number, watermarkMs: number): StateRecord => ({ kind: 'partition', partition: 0, watermarkMs, epoch });
+const record = (epoch: number, watermarkMs: number): StateRecord => ({ kind: 'partition', partition: 0, watermarkMs, epoch, owner: 'a' });
 
 function folded(...records: readonly (readonly [key: string, value: StateRecord | string | null, partition?: number])[]): StateFold {
   const fold = new StateFold();
