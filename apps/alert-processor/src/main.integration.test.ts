@@ -92,7 +92,12 @@ test('it counts the rules of its file, takes a change over, says how it is, and 
     await post(service);
     expect([...(await countedBy(service))].sort()).toEqual(['errors', 'more-errors']);
   }, WAIT);
+  writeFileSync(rulesFile, `rules:${rule('errors', '1m').replace('severity: error', 'severity: eror')}`);
+  await alerts.said('the rules are refused, and those of before go on');
+  expect(await ready()).toMatch(/degraded.*rules\.yaml:9:15: This must be one of info, warning, error, critical \(did you mean error\?\)/s);
   const metrics = await (await fetch(`${alerts.url()}/metrics`)).text();
+  expect(metrics).toContain('tailrace_alert_rules 2');
+  expect(metrics).toContain('tailrace_alert_rules_refused 1');
   expect(metrics).toContain('tailrace_alert_warming_up 0');
   const told = new Set(pageNames(METRICS_PAGE, 'Every service that reads from Kafka', 'alert-processor'));
   expect(scrapedNames(metrics).filter((each) => !told.has(each))).toEqual([]);

@@ -68,7 +68,7 @@ describe('rules check', () => {
       [
         'errors: fires when count > 100 in 1m for 2m on end with at least 20 events, for each service and region; looks back 3m; version V',
         'silent: fires when nothing came for 5m and something did in the 1h before; looks back 65m; version V',
-        'traffic: fires when count against 1h ago < 0.5 in 5m (tumbling); looks back 65m; version V',
+        'traffic: fires when count < 0.5 times that of 1h before in 5m (tumbling); looks back 65m; version V',
         '3 rules, 0 silences; they look back 65m at most.\n',
       ].join('\n'),
     );

@@ -21,7 +21,7 @@ function numberText(value: number): string {
   return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6)));
 }
 
-function sentence(rule: Rule, { value, events, startMs }: WindowView): string {
+function sentence(rule: Rule, { value, events, weight, startMs }: WindowView): string {
   const within = durationText(rule.window.ms);
   const lasting = rule.forMs > 0 ? `, for ${durationText(rule.forMs)}` : '';
   if (rule.measure.kind === 'absence') {
@@ -30,7 +30,7 @@ function sentence(rule: Rule, { value, events, startMs }: WindowView): string {
   const { operator, threshold } = rule.condition;
   if (value === undefined) return `${rule.measure.text}: nothing to tell it from in ${within} (${events} events)`;
   const against = rule.compareMs === undefined ? '' : ` times that of ${durationText(rule.compareMs)} before`;
-  const few = events < rule.minCount ? ` (${events} events, ${rule.minCount} are asked for)` : '';
+  const few = weight < rule.minCount ? ` (${weight} events, ${rule.minCount} are asked for)` : '';
   const holds = { '>': value > threshold, '>=': value >= threshold, '<': value < threshold, '<=': value <= threshold }[operator];
   const compared = holds ? `${operator} ${numberText(threshold)}` : `(not ${operator} ${numberText(threshold)})`;
   return `${rule.measure.text} ${numberText(value)}${against} ${compared} in ${within}${few}${lasting}`;

@@ -1,4 +1,4 @@
-import { mergePartials } from '../measures/merge.ts';
+import { mergeAll } from '../measures/merge.ts';
 import type { Partial } from '../measures/partial.ts';
 import type { Cell } from '../messages/message.ts';
 
@@ -51,7 +51,5 @@ export class Pane {
 
 function merged(parts: Part[]): Partial | undefined {
   if (parts.length > 1) parts.sort((a, b) => (a.source < b.source ? -1 : 1));
-  let all: Partial | undefined;
-  for (const { partial } of parts) all = all === undefined ? partial : mergePartials(all, partial);
-  return all;
+  return mergeAll(parts.map(({ partial }) => partial));
 }

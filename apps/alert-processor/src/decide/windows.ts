@@ -1,4 +1,4 @@
-import { mergePartials } from '../measures/merge.ts';
+import { mergeAll } from '../measures/merge.ts';
 import type { Partial } from '../measures/partial.ts';
 import type { Rule } from '../rules/rule.ts';
 import type { Coverage } from './coverage.ts';
@@ -13,6 +13,8 @@ export interface WindowView {
   readonly endMs: number;
   readonly value: number | undefined;
   readonly events: number;
+  /** What `min_count` is held against: the events; of a rate, those of the larger of its two windows, so that a fall to nothing can be told. */
+  readonly weight: number;
   readonly brokerMs: number;
   readonly eventMs: number;
 }
@@ -79,19 +81,19 @@ interface Merged {
 }
 
 function mergeWindow(group: GroupPanes | undefined, startMs: number, endMs: number, paneMs: number): Merged {
-  let partial: Partial | undefined;
+  const partials: Partial[] = [];
   let brokerMs = Number.NEGATIVE_INFINITY;
   let eventMs = Number.NEGATIVE_INFINITY;
-  if (group === undefined || group.newestMs < startMs) return { partial, brokerMs, eventMs };
+  if (group === undefined || group.newestMs < startMs) return { partial: undefined, brokerMs, eventMs };
   for (let at = startMs; at < endMs && at <= group.newestMs; at += paneMs) {
     const pane = group.panes.get(at);
     const merged = pane?.merged;
     if (pane === undefined || merged === undefined) continue;
-    partial = partial === undefined ? merged : mergePartials(partial, merged);
+    partials.push(merged);
     if (pane.brokerMs > brokerMs) brokerMs = pane.brokerMs;
     if (pane.eventMs > eventMs) eventMs = pane.eventMs;
   }
-  return { partial, brokerMs, eventMs };
+  return { partial: mergeAll(partials), brokerMs, eventMs };
 }
 
 function measured(rule: Rule, partial: Partial | undefined): number | undefined {
@@ -104,13 +106,15 @@ export function viewWindow({ rule, paneMs }: WindowContext, group: GroupPanes | 
   const startMs = endMs - rule.window.ms;
   const { partial, brokerMs, eventMs } = mergeWindow(group, startMs, endMs, paneMs);
   const events = partial?.[1] ?? 0;
+  let weight = events;
   let value = measured(rule, partial);
   if (rule.compareMs !== undefined) {
     const base = mergeWindow(group, startMs - rule.compareMs, endMs - rule.compareMs, paneMs).partial;
     const before = base === undefined ? 0 : (rule.measure.value(base) ?? 0);
+    weight = Math.max(weight, base?.[1] ?? 0);
     value = before === 0 ? undefined : ((partial === undefined ? 0 : rule.measure.value(partial)) ?? 0) / before;
   }
-  return { startMs, endMs, value, events, brokerMs, eventMs };
+  return { startMs, endMs, value, events, weight, brokerMs, eventMs };
 }
 
 /** Whether the group had an event in [fromMs, toMs). */
@@ -141,8 +145,8 @@ export function holdsAt(context: WindowContext, group: GroupPanes | undefined, e
   const startMs = endMs - rule.window.ms;
   const base = rule.compareMs;
   if (base !== undefined && !covered(context, startMs - base, endMs - base)) return 'unknown';
-  const { value, events } = viewWindow(context, group, endMs);
-  const holds = value !== undefined && events >= rule.minCount && compare(rule, value);
+  const { value, events, weight } = viewWindow(context, group, endMs);
+  const holds = value !== undefined && weight >= rule.minCount && compare(rule, value);
   if (firesEarly(rule)) return holds ? 'holds' : covered(context, startMs, endMs) ? 'fails' : 'unknown';
   if (!covered(context, startMs, endMs)) return 'unknown';
   // An empty window says something of a group that was there just before it; of one that is long gone, nothing.

@@ -41,21 +41,44 @@ export function addToBin(bins: number[], bin: number): void {
   }
 }
 
-/** The bins of both. In any order and grouping the same: a bin that is once among the highest is put below them only by higher ones. */
-export function mergeBins(a: Bins, b: Bins): Bins {
-  if (a.length === 0) return b;
-  if (b.length === 0) return a;
+/** Where bins are added up, so that many lists cost no more than to read them. All 0 between the calls. */
+const sums = new Float64Array(8192);
+
+/** The bins of all. In any order and grouping the same: a bin that is once among the highest is put below them only by higher ones. */
+export function mergeBins(lists: readonly Bins[]): Bins {
+  const some = lists.filter((bins) => bins.length > 0);
+  const [first] = some;
+  if (first === undefined) return [];
+  if (some.length === 1) return first;
+  const low = Math.min(...some.map((bins) => bins[0] ?? 0));
+  const span = Math.max(...some.map((bins) => bins.at(-2) ?? 0)) - low + 1;
+  return capped(span <= sums.length ? addedUp(some, low, span) : gathered(some));
+}
+
+function addedUp(lists: readonly Bins[], low: number, span: number): number[] {
+  for (const bins of lists)
+    for (let i = 0; i < bins.length; i += 2) {
+      const at = (bins[i] ?? 0) - low;
+      sums[at] = (sums[at] ?? 0) + (bins[i + 1] ?? 0);
+    }
   const merged: number[] = [];
-  let i = 0;
-  let j = 0;
-  while (i < a.length || j < b.length) {
-    const left = a[i] ?? Number.POSITIVE_INFINITY;
-    const right = b[j] ?? Number.POSITIVE_INFINITY;
-    merged.push(Math.min(left, right), (left <= right ? (a[i + 1] ?? 0) : 0) + (right <= left ? (b[j + 1] ?? 0) : 0));
-    if (left <= right) i += 2;
-    if (right <= left) j += 2;
+  for (let at = 0; at < span; at++) {
+    const count = sums[at] ?? 0;
+    if (count > 0) merged.push(low + at, count);
   }
-  return capped(merged);
+  sums.fill(0, 0, span);
+  return merged;
+}
+
+/** Numbers that are far apart: more than a factor of 10^70. */
+function gathered(lists: readonly Bins[]): number[] {
+  const counts = new Map<number, number>();
+  for (const bins of lists)
+    for (let i = 0; i < bins.length; i += 2) {
+      const bin = bins[i] ?? 0;
+      counts.set(bin, (counts.get(bin) ?? 0) + (bins[i + 1] ?? 0));
+    }
+  return [...counts].sort(([a], [b]) => a - b).flat();
 }
 
 export function countOf(bins: Bins): number {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { distinctMeasure, MAX_DISTINCT_LIMIT } from './distinct.ts';
-import { mergePartials } from './merge.ts';
+import { mergeAll } from './merge.ts';
 import type { Partial } from './partial.ts';
 
 function distinctOf(values: readonly unknown[], limit = 1000): Partial {
@@ -17,7 +17,7 @@ describe('different values', () => {
     expect(value(distinctOf(['a', 'b', 'a', 'c'], 3))).toBe(3);
     expect(distinctOf(['a', 'b', 'a', 'c', 'd'], 3)).toEqual(['distinct', 5, 3, null]);
     expect(value(distinctOf(['a', 'b', 'a', 'c', 'd'], 3))).toBe(4);
-    expect(mergePartials(distinctOf(['a', 'b'], 3), distinctOf(['c', 'd'], 3))).toEqual(['distinct', 4, 3, null]);
+    expect(mergeAll([distinctOf(['a', 'b'], 3), distinctOf(['c', 'd'], 3)])).toEqual(['distinct', 4, 3, null]);
   });
 
   it('are known by their text; what is absent, null, a list or an object is none', () => {

@@ -42,13 +42,15 @@ export function distinctMeasure(path: FieldPath, limit: number, text: string): M
   return { kind: 'distinct', partialKind: 'distinct', text, open: () => new Distinct(path, limit), value };
 }
 
-/** The values of both, in any order (to sort them at every tick would cost more than to count them); null when there are more than the limit. */
-export function mergeValues(a: readonly string[] | null, b: readonly string[] | null, limit: number): readonly string[] | null {
-  if (a === null || b === null) return null;
-  if (a.length === 0) return b;
-  if (b.length === 0) return a;
-  const all = new Set([...a, ...b]);
-  return all.size > limit ? null : [...all];
+/** The values of all, in any order (to sort them at every tick would cost more than to count them); null when there are more than the limit. */
+export function mergeValues(lists: readonly (readonly string[] | null)[], limit: number): readonly string[] | null {
+  const all = new Set<string>();
+  for (const values of lists) {
+    if (values === null) return null;
+    for (const value of values) all.add(value);
+    if (all.size > limit) return null;
+  }
+  return [...all];
 }
 
 function identityOf(text: string): string {

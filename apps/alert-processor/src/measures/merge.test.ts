@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { EventObject, Measure } from '../rules/rule.ts';
 import { countMeasure } from './count.ts';
 import { distinctMeasure } from './distinct.ts';
-import { mergePartials } from './merge.ts';
+import { mergeAll } from './merge.ts';
 import type { Partial } from './partial.ts';
 import { percentileMeasure } from './percentile.ts';
 import { ratioMeasure } from './ratio.ts';
@@ -18,6 +18,12 @@ function foldOf(measure: Measure, events: readonly EventObject[]): Partial {
 /** Different values are a set: their order says nothing. */
 function ordered(partial: Partial): Partial {
   return partial[0] === 'distinct' ? ['distinct', partial[1], partial[2], partial[3]?.toSorted() ?? null] : partial;
+}
+
+function merged(partials: readonly Partial[]): Partial {
+  const all = mergeAll(partials);
+  if (all === undefined) throw new Error('nothing was merged');
+  return ordered(all);
 }
 
 /** Whole numbers, so that sums are exact in any order. */
@@ -40,8 +46,9 @@ describe.each([
         const parts = [a, b, c].map((part) => foldOf(measure, part));
         const [pa, pb, pc] = parts as [Partial, Partial, Partial];
         const whole = foldOf(measure, [...a, ...b, ...c]);
-        expect(ordered(mergePartials(mergePartials(pa, pb), pc))).toEqual(ordered(whole));
-        expect(ordered(mergePartials(pc, mergePartials(pb, pa)))).toEqual(ordered(whole));
+        expect(merged([pa, pb, pc])).toEqual(ordered(whole));
+        expect(merged([merged([pa, pb]), pc])).toEqual(ordered(whole));
+        expect(merged([pc, merged([pb, pa])])).toEqual(ordered(whole));
         expect(JSON.parse(JSON.stringify(whole))).toEqual(whole);
       }),
     );
@@ -62,11 +69,20 @@ describe('values', () => {
   it('a sum beyond the largest number stays one that JSON has', () => {
     const huge = foldOf(sumMeasure('sum', { known: 'bytes' }, ''), [{ bytes: 1.7e308 }, { bytes: 1.7e308 }]);
     expect(huge).toEqual(['sum', 2, Number.MAX_VALUE]);
-    expect(mergePartials(huge, huge)).toEqual(['sum', 4, Number.MAX_VALUE]);
+    expect(mergeAll([huge, huge])).toEqual(['sum', 4, Number.MAX_VALUE]);
     expect(foldOf(sumMeasure('sum', { known: 'bytes' }, ''), [{ bytes: Number.POSITIVE_INFINITY }])).toEqual(['sum', 0, 0]);
   });
 
+  it('nothing merged is nothing', () => {
+    expect(mergeAll([])).toBeUndefined();
+  });
+
   it('partials of different kinds are not merged', () => {
-    expect(() => mergePartials(['count', 1], ['ratio', 1, 1])).toThrow('A partial of kind count can not be merged with one of kind ratio.');
+    expect(() =>
+      mergeAll([
+        ['count', 1],
+        ['ratio', 1, 1],
+      ]),
+    ).toThrow('A partial of kind count can not be merged with one of kind ratio.');
   });
 });

@@ -1,31 +1,52 @@
 import { mergeBins } from './bins.ts';
 import { mergeValues } from './distinct.ts';
 import { finiteSum } from './finite.ts';
-import type { Partial } from './partial.ts';
+import type { Partial, PartialKind } from './partial.ts';
 
 /**
- * What both hold together, as if their events had been folded into one. In any order and any grouping the same (of sums, as far as floating point is).
- * Throws where the two are of different kinds: they are not of one rule version then.
+ * What all hold together, as if their events had been folded into one; undefined of none. In any order and any grouping the same (of sums, as far as
+ * floating point is). Throws where they are of different kinds: they are not of one rule version then.
  */
-export function mergePartials(a: Partial, b: Partial): Partial {
-  switch (a[0]) {
+export function mergeAll(partials: readonly Partial[]): Partial | undefined {
+  const [first] = partials;
+  if (first === undefined || partials.length === 1) return first;
+  switch (first[0]) {
     case 'count':
-      if (b[0] === 'count') return ['count', a[1] + b[1]];
-      break;
-    case 'ratio':
-      if (b[0] === 'ratio') return ['ratio', a[1] + b[1], a[2] + b[2]];
-      break;
-    case 'sum':
-      if (b[0] === 'sum') return ['sum', a[1] + b[1], finiteSum(a[2], b[2])];
-      break;
-    case 'sketch':
-      if (b[0] === 'sketch') return ['sketch', a[1] + b[1], mergeBins(a[2], b[2]), mergeBins(a[3], b[3])];
-      break;
+      return ['count', events(ofKind(partials, 'count'))];
+    case 'ratio': {
+      const all = ofKind(partials, 'ratio');
+      return ['ratio', events(all), all.reduce((hits, partial) => hits + partial[2], 0)];
+    }
+    case 'sum': {
+      const all = ofKind(partials, 'sum');
+      return ['sum', events(all), all.reduce((sum, partial) => finiteSum(sum, partial[2]), 0)];
+    }
+    case 'sketch': {
+      const all = ofKind(partials, 'sketch');
+      return ['sketch', events(all), mergeBins(all.map((partial) => partial[2])), mergeBins(all.map((partial) => partial[3]))];
+    }
     case 'distinct': {
-      if (b[0] !== 'distinct') break;
-      const limit = Math.min(a[2], b[2]);
-      return ['distinct', a[1] + b[1], limit, mergeValues(a[3], b[3], limit)];
+      const all = ofKind(partials, 'distinct');
+      const limit = all.reduce((least, partial) => Math.min(least, partial[2]), Number.POSITIVE_INFINITY);
+      const values = mergeValues(
+        all.map((partial) => partial[3]),
+        limit,
+      );
+      return ['distinct', events(all), limit, values];
     }
   }
-  throw new Error(`A partial of kind ${a[0]} can not be merged with one of kind ${b[0]}.`);
+}
+
+type OfKind<K extends PartialKind> = Extract<Partial, readonly [K, ...unknown[]]>;
+
+function ofKind<K extends PartialKind>(partials: readonly Partial[], kind: K): readonly OfKind<K>[] {
+  const other = partials.find((partial) => partial[0] !== kind);
+  if (other !== undefined) throw new Error(`A partial of kind ${kind} can not be merged with one of kind ${other[0]}.`);
+  return partials as readonly OfKind<K>[];
+}
+
+function events(partials: readonly Partial[]): number {
+  let n = 0;
+  for (const partial of partials) n += partial[1];
+  return n;
 }

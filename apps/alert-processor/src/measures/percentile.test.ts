@@ -2,7 +2,7 @@ import { DDSketch } from '@datadog/sketches-js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addToBin, MAX_BINS, mergeBins, RELATIVE_ACCURACY } from './bins.ts';
-import { mergePartials } from './merge.ts';
+import { mergeAll } from './merge.ts';
 import type { Bins, Partial } from './partial.ts';
 import { percentileMeasure } from './percentile.ts';
 
@@ -13,6 +13,12 @@ function sketchOf(values: readonly unknown[]): Partial {
   const pane = measure(95).open();
   for (const latency_ms of values) pane.fold({ latency_ms });
   return pane.partial();
+}
+
+function merge(...partials: readonly Partial[]): Partial {
+  const merged = mergeAll(partials);
+  if (merged === undefined) throw new Error('nothing was merged');
+  return merged;
 }
 
 function exact(values: readonly number[], p: number): number {
@@ -35,7 +41,7 @@ describe('a percentile', () => {
     );
     fc.assert(
       fc.property(numbers, numbers, fc.double({ min: 0.1, max: 99.99, noNaN: true }), (a, b, p) => {
-        const merged = mergePartials(sketchOf(a), sketchOf(b));
+        const merged = merge(sketchOf(a), sketchOf(b));
         expect(within(measure(p).value(merged), exact([...a, ...b], p))).toBe(true);
       }),
     );
@@ -63,7 +69,7 @@ describe('a percentile', () => {
     const extremes = [5e-324, Number.MAX_VALUE, -5e-324, -Number.MAX_VALUE, -0];
     const sketch = sketchOf(extremes);
     expect(JSON.parse(JSON.stringify(sketch))).toEqual(sketch);
-    expect(within(measure(99.99).value(mergePartials(sketch, sketch)), Number.MAX_VALUE)).toBe(true);
+    expect(within(measure(99.99).value(merge(sketch, sketch)), Number.MAX_VALUE)).toBe(true);
     expect(within(measure(0.1).value(sketch), -Number.MAX_VALUE)).toBe(true);
     expect(measure(50).value(sketch)).toBe(0);
   });
@@ -75,7 +81,7 @@ describe('bins', () => {
       fc.property(fc.array(fc.integer({ min: -3000, max: 3000 }), { size: 'max', maxLength: 5000 }), (indices) => {
         const counted: number[] = [];
         for (const index of indices) addToBin(counted, index);
-        expect(counted).toEqual(indices.reduce<Bins>((merged, index) => mergeBins(merged, [index, 1]), []));
+        expect(counted).toEqual(indices.reduce<Bins>((merged, index) => mergeBins([merged, [index, 1]]), []));
         expect(counted.length).toBeLessThanOrEqual(2 * MAX_BINS);
       }),
       { numRuns: 20 },
@@ -93,8 +99,9 @@ describe('bins', () => {
   it('are never more than the bound, and merged in any order the same: the lowest are put together', () => {
     fc.assert(
       fc.property(bins, bins, bins, (a, b, c) => {
-        const left = mergeBins(mergeBins(a, b), c);
-        expect(left).toEqual(mergeBins(a, mergeBins(c, b)));
+        const left = mergeBins([mergeBins([a, b]), c]);
+        expect(left).toEqual(mergeBins([a, mergeBins([c, b])]));
+        expect(left).toEqual(mergeBins([c, a, b]));
         expect(left.length).toBeLessThanOrEqual(2 * MAX_BINS);
         const counts = (each: readonly number[]) => each.reduce((sum, value, i) => sum + (i % 2 === 1 ? value : 0), 0);
         expect(counts(left)).toBe(counts(a) + counts(b) + counts(c));

@@ -5,7 +5,6 @@ import { distinctMeasure } from '../measures/distinct.ts';
 import { percentileMeasure } from '../measures/percentile.ts';
 import { ratioMeasure } from '../measures/ratio.ts';
 import { sumMeasure } from '../measures/sum.ts';
-import { printDuration } from './durations.ts';
 import { fieldName, groupName } from './group-of.ts';
 import type { Reading } from './reading.ts';
 import type { Condition, Measure, Rule } from './rule.ts';
@@ -125,6 +124,6 @@ function buildMeasure(given: MeasureValue): BuiltMeasure {
       return { measure: distinctMeasure(field, limit, `different values of ${name}`), held: ['distinct', name, limit] };
     }
     case 'rate':
-      return { measure: countMeasure('rate', `count against ${printDuration(given.value.against)} ago`), held: ['rate'] };
+      return { measure: countMeasure('rate', 'count'), held: ['rate'] };
   }
 }

@@ -7,11 +7,12 @@ export function ruleLine(rule: Rule): string {
   return `${rule.name}: ${ruleMeaning(rule)}; looks back ${printDuration(reachOf(rule))}; version ${rule.version}`;
 }
 
-function ruleMeaning({ measure, window, condition, forMs, minCount, rememberMs, groupBy }: Rule): string {
+function ruleMeaning({ measure, window, condition, forMs, minCount, compareMs, rememberMs, groupBy }: Rule): string {
   const length = `${printDuration(window.ms)}${window.kind === 'tumbling' ? ' (tumbling)' : ''}`;
+  const against = compareMs === undefined ? '' : ` times that of ${printDuration(compareMs)} before`;
   const what =
     rememberMs === undefined
-      ? `${measure.text} ${condition.operator} ${condition.threshold} in ${length}`
+      ? `${measure.text} ${condition.operator} ${condition.threshold}${against} in ${length}`
       : `nothing came for ${length} and something did in the ${printDuration(rememberMs)} before`;
   return [
     `fires when ${what}`,
