@@ -200,7 +200,7 @@ async function placeAlerts({ kafka }: Connections, report: (line: string) => voi
     const positions = partitions.map(({ topic, partition, logEnd }) => ({
       topic,
       partition,
-      nextToRead: ends.ends.get(partitionKey({ topic, partition })) ?? logEnd,
+      nextToRead: ends.get(partitionKey({ topic, partition })) ?? logEnd,
     }));
     await commitGroupOffsets(kafka, ALERT_PROCESSOR, positions, PLACING_MS);
   } catch (fault) {
