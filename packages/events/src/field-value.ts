@@ -21,6 +21,15 @@ export function fieldValue(event: unknown, path: FieldPath): unknown {
   return 'known' in path ? memberOf(event, path.known) : attributeOf(event, path.attribute);
 }
 
+/** `fieldValue` of one path, for those that look at every event. */
+export function fieldReader(path: FieldPath): (event: unknown) => unknown {
+  if (!('known' in path)) return (event) => attributeOf(event, path.attribute);
+  const { known } = path;
+  // No object has a member of that name that is not its own, so there is no need to ask, which takes longer than to read it.
+  if (!fields.has(known) || known in Object.prototype || known in Array.prototype) return (event) => memberOf(event, known);
+  return (event) => (typeof event === 'object' && event !== null ? (event as Record<string, unknown>)[known] : undefined);
+}
+
 /** A member of its own: `constructor` is one of every object. */
 function memberOf(object: unknown, name: string): unknown {
   if (typeof object !== 'object' || object === null || Array.isArray(object) || !Object.hasOwn(object, name)) return undefined;

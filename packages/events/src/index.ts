@@ -19,7 +19,7 @@ export {
   SERVICE_EVENT_VERSION,
   serviceEventHeaders,
 } from './event-headers.ts';
-export { ATTRIBUTE_PREFIX, comparableFields, type FieldPath, fieldNamed, fieldValue } from './field-value.ts';
+export { ATTRIBUTE_PREFIX, comparableFields, type FieldPath, fieldNamed, fieldReader, fieldValue } from './field-value.ts';
 export { type Field, MAX_EVENT_BYTES, serviceEventFields } from './fields.ts';
 export { type EventFilter, filterMatches, type ParsedFilter, parseFilter } from './filter.ts';
 export {

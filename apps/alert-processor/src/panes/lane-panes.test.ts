@@ -159,6 +159,18 @@ describe('LanePanes', () => {
       expect(lane.changed().map(({ rule }) => rule.name)).toEqual(['events-by-service']);
     });
 
+    it('keeps the cells of a rule whose place among those that group alike changed', () => {
+      const lane = laneOf([plainRule({ name: 'gone' }), plainRule({ name: 'other', groupBy: [] }), plainRule({ name: 'kept' })]);
+      lane.fold(0, T0 + 1000, at(0));
+      lane.setRules(ruleSet([plainRule({ name: 'kept' }), plainRule({ name: 'new' }), plainRule({ name: 'other', groupBy: [] })]));
+      lane.fold(1, T0 + 1000, at(0));
+      const cells = lane.changed();
+      expect(cells.map(({ rule, partial }) => [rule.name, partial[1]])).toEqual([
+        ['kept', 2],
+        ['other', 2],
+      ]);
+    });
+
     it('takes over what else changed in a rule of the same version', () => {
       const lane = laneOf([plainRule({ maxGroups: 1 })]);
       lane.fold(0, T0 + 1000, at(0, 'a'));

@@ -1,6 +1,7 @@
 import { CANARY_SERVICE, instantMs } from '@tailrace/events';
 import type { Cell, LaneMark, RuleId, Source } from '../messages/message.ts';
 import type { EventObject, RuleSet } from '../rules/rule.ts';
+import { GroupedPanes } from './grouped-panes.ts';
 import { type PaneCell, RulePanes } from './rule-panes.ts';
 
 /**
@@ -16,7 +17,9 @@ export class LanePanes {
   private readonly fromMs: number;
   private readonly changedCells: PaneCell[] = [];
   private counted: readonly RulePanes[] = [];
-  private canary: readonly RulePanes[] = [];
+  /** By what they group by; `canaryPanes` hold the events of canaries, and no others. */
+  private panes: ReadonlyMap<string, GroupedPanes> = new Map();
+  private canaryPanes: ReadonlyMap<string, GroupedPanes> = new Map();
   /** B; at the beginning `fromMs`, below which no pane counts anyhow. */
   private greatestMs: number;
   /** B as `changed` told it: the watermark must not run ahead of the cells. */
@@ -47,15 +50,21 @@ export class LanePanes {
   }
 
   private take(rules: RuleSet, newFromMs: number): void {
-    const known = new Map([...this.counted, ...this.canary].map((each) => [each.id.name, each]));
-    const all = rules.rules.map((rule) => {
+    const known = new Map(this.counted.map((each) => [each.id.name, each]));
+    this.counted = rules.rules.map((rule) => {
       const before = known.get(rule.name);
       if (before?.id.version !== rule.version) return new RulePanes(rule, newFromMs, this.changedCells);
       before.rule = rule;
       return before;
     });
-    this.counted = all.filter(({ id }) => id.name !== CANARY_SERVICE);
-    this.canary = all.filter(({ id }) => id.name === CANARY_SERVICE);
+    this.panes = regrouped(
+      this.panes,
+      this.counted.filter(({ id }) => id.name !== CANARY_SERVICE),
+    );
+    this.canaryPanes = regrouped(
+      this.canaryPanes,
+      this.counted.filter(({ id }) => id.name === CANARY_SERVICE),
+    );
   }
 
   /** Counts one record. `event` is undefined where the value is no JSON object: such a record counts for time and offset only. */
@@ -72,10 +81,8 @@ export class LanePanes {
       if (startMs + paneMs <= this.greatestMs - this.set.latenessMs) this.late++;
       return;
     }
-    const rules = event.service === CANARY_SERVICE ? this.canary : this.counted;
-    for (const each of rules) {
-      if (startMs >= each.fromMs && each.rule.where(event)) each.fold(event, startMs, brokerMs, eventMs);
-    }
+    const panes = event.service === CANARY_SERVICE ? this.canaryPanes : this.panes;
+    for (const each of panes.values()) each.fold(event, startMs, brokerMs, eventMs);
   }
 
   /** Takes a greater B over, and drops the panes that it closes. */
@@ -86,8 +93,8 @@ export class LanePanes {
     const openFromMs = Math.floor((brokerMs - latenessMs) / paneMs) * paneMs;
     if (openFromMs <= this.openFromMs) return;
     this.openFromMs = openFromMs;
-    for (const each of this.counted) each.closeBelow(openFromMs);
-    for (const each of this.canary) each.closeBelow(openFromMs);
+    for (const each of this.panes.values()) each.closeBelow(openFromMs);
+    for (const each of this.canaryPanes.values()) each.closeBelow(openFromMs);
   }
 
   /** The cumulative cells of what changed since the last call: everything below `next` is in them. */
@@ -109,7 +116,7 @@ export class LanePanes {
    * without records. Up to `fromMs` it promises nothing, and so it is never below.
    */
   mark(endLookUpMs: number | undefined, unread: boolean): LaneMark {
-    const younger = [...this.counted, ...this.canary].filter(({ fromMs }) => fromMs > this.fromMs);
+    const younger = this.counted.filter(({ fromMs }) => fromMs > this.fromMs);
     return {
       source: this.source,
       watermarkMs: Math.max(this.fromMs, Math.max(this.toldMs, endLookUpMs ?? this.toldMs) - this.set.latenessMs),
@@ -122,6 +129,22 @@ export class LanePanes {
 
   /** The versions that this lane counts: what its mark speaks of. */
   get ruleIds(): readonly RuleId[] {
-    return [...this.counted, ...this.canary].map(({ id }) => id);
+    return this.counted.map(({ id }) => id);
   }
+}
+
+/** The rules by what they group by, with the panes that they have. Rules of one version group by the same fields, so none moves. */
+function regrouped(before: ReadonlyMap<string, GroupedPanes>, rules: readonly RulePanes[]): Map<string, GroupedPanes> {
+  const byGrouping = new Map<string, RulePanes[]>();
+  for (const each of rules) {
+    const key = JSON.stringify(each.rule.groupBy);
+    byGrouping.set(key, [...(byGrouping.get(key) ?? []), each]);
+  }
+  const after = new Map<string, GroupedPanes>();
+  for (const [key, alike] of byGrouping) {
+    const panes = before.get(key) ?? new GroupedPanes();
+    panes.setRules(alike);
+    after.set(key, panes);
+  }
+  return after;
 }

@@ -14,7 +14,7 @@ export interface PaneCell {
   changed: boolean;
 }
 
-interface GroupCell extends PaneCell {
+export interface GroupCell extends PaneCell {
   readonly counted: Accumulator;
 }
 
@@ -30,18 +30,17 @@ interface RefusedCell extends PaneCell {
   readonly counted: EventCount;
 }
 
-interface Pane {
-  readonly startMs: number;
-  readonly groups: Map<string, GroupCell>;
+/** How many groups a pane holds, and what it refused. */
+interface Tally {
+  groups: number;
   refused: RefusedCell | undefined;
 }
 
-/** The open panes of one rule in one lane. */
+/** One rule in one lane. Its cells stand in the panes of its grouping (`GroupedPanes`). */
 export class RulePanes {
   readonly id: RuleId;
-  private readonly panes = new Map<number, Pane>();
-  /** Most events are of the same pane as the one before. */
-  private last: Pane | undefined;
+  /** By the pane's start. */
+  private readonly tallies = new Map<number, Tally>();
 
   constructor(
     /** The rule as it reads now: a reload that leaves the version brings it in anew. */
@@ -54,36 +53,25 @@ export class RulePanes {
     this.id = { name: rule.name, version: rule.version };
   }
 
-  /** Counts an event that is the rule's. */
-  fold(event: EventObject, startMs: number, brokerMs: number, eventMs: number): void {
-    const pane = this.last?.startMs === startMs ? this.last : this.paneAt(startMs);
-    const group = this.rule.groupOf(event);
-    let cell = pane.groups.get(group);
-    if (cell === undefined) {
-      if (pane.groups.size >= this.rule.maxGroups) {
-        this.refuse(pane, brokerMs, eventMs);
-        return;
-      }
-      cell = { rule: this.id, group, paneMs: startMs, counted: this.rule.measure.open(), brokerMs, eventMs, changed: false };
-      pane.groups.set(group, cell);
-    }
+  /** The cell of a group that is new in the pane; undefined where it is one too many. */
+  open(group: string, paneMs: number, brokerMs: number, eventMs: number): GroupCell | undefined {
+    const tally = this.tallyOf(paneMs);
+    if (tally.groups >= this.rule.maxGroups) return undefined;
+    tally.groups++;
+    return { rule: this.id, group, paneMs, counted: this.rule.measure.open(), brokerMs, eventMs, changed: false };
+  }
+
+  count(cell: GroupCell, event: EventObject, brokerMs: number, eventMs: number): void {
     cell.counted.fold(event);
     this.note(cell, brokerMs, eventMs);
   }
 
   /** Counts an event whose group is one too many. Which groups are depends on the order of the records alone. */
-  private refuse(pane: Pane, brokerMs: number, eventMs: number): void {
-    pane.refused ??= {
-      rule: this.id,
-      group: REFUSED_GROUP,
-      paneMs: pane.startMs,
-      counted: new EventCount(),
-      brokerMs,
-      eventMs,
-      changed: false,
-    };
-    pane.refused.counted.n++;
-    this.note(pane.refused, brokerMs, eventMs);
+  refuse(paneMs: number, brokerMs: number, eventMs: number): void {
+    const tally = this.tallyOf(paneMs);
+    tally.refused ??= { rule: this.id, group: REFUSED_GROUP, paneMs, counted: new EventCount(), brokerMs, eventMs, changed: false };
+    tally.refused.counted.n++;
+    this.note(tally.refused, brokerMs, eventMs);
   }
 
   private note(cell: PaneCell, brokerMs: number, eventMs: number): void {
@@ -94,19 +82,17 @@ export class RulePanes {
     this.changedCells.push(cell);
   }
 
-  private paneAt(startMs: number): Pane {
-    let pane = this.panes.get(startMs);
-    if (pane === undefined) {
-      pane = { startMs, groups: new Map(), refused: undefined };
-      this.panes.set(startMs, pane);
+  private tallyOf(paneMs: number): Tally {
+    let tally = this.tallies.get(paneMs);
+    if (tally === undefined) {
+      tally = { groups: 0, refused: undefined };
+      this.tallies.set(paneMs, tally);
     }
-    this.last = pane;
-    return pane;
+    return tally;
   }
 
-  /** Drops the panes that start before `openFromMs`; what changed in them is still published. */
+  /** Forgets the panes that start before `openFromMs`. */
   closeBelow(openFromMs: number): void {
-    this.last = undefined;
-    for (const startMs of this.panes.keys()) if (startMs < openFromMs) this.panes.delete(startMs);
+    for (const startMs of this.tallies.keys()) if (startMs < openFromMs) this.tallies.delete(startMs);
   }
 }

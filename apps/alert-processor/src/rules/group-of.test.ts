@@ -35,6 +35,17 @@ describe('a group', () => {
     );
   });
 
+  it('has the same name when it is remembered as when it is made, and no other list of texts has it', () => {
+    const group = groupName([{ known: 'service' }, { known: 'host' }]);
+    const short = fc.string({ unit: fc.constantFrom('1', '2', ':', 'a', '"'), maxLength: 5 });
+    fc.assert(
+      fc.property(short, short, (service, host) => {
+        for (let turn = 0; turn < 2; turn++) expect(group({ service, host })).toBe(JSON.stringify([service, host]));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
   it('takes numbers as JSON has them', () => {
     expect([1, 1.5, -0, 1e21, Number.NaN, Number.POSITIVE_INFINITY, true].map(groupText)).toEqual([
       '1',

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ATTRIBUTE_PREFIX, type FieldPath, fieldValue } from '@tailrace/events';
+import { ATTRIBUTE_PREFIX, type FieldPath, fieldReader } from '@tailrace/events';
 import type { EventObject } from './rule.ts';
 
 /** A longer value is cut, and ends in a hash so that two long ones differ. In UTF-16 units. */
@@ -10,22 +10,45 @@ export function fieldName(path: FieldPath): string {
   return 'known' in path ? path.known : `${ATTRIBUTE_PREFIX}${path.attribute}`;
 }
 
-/** A group's name: JSON text of a list of texts and nulls, in the order of `group_by`. Never throws. */
+/** Values that are remembered at a time; of more of them all are forgotten. */
+const MAX_REMEMBERED = 50_000;
+
+/** What is remembered of one value: what stands behind it in names, and where nothing does, the name. */
+type Known = Map<string, Known | string>;
+
+/**
+ * A group's name: JSON text of a list of texts and nulls, in the order of `group_by`. Never throws. Names of texts are remembered: the same group has
+ * the same string each time, whose hash is made once, and no JSON is made for an event.
+ */
 export function groupName(paths: readonly FieldPath[]): (event: EventObject) => string {
-  const [only] = paths;
-  if (only === undefined) return () => '[]';
-  // Of one text at a time JSON is made several times quicker than of a list.
-  if (paths.length === 1) return (event) => `[${valueText(event, only)}]`;
+  if (paths.length === 0) return () => '[]';
+  const readers = paths.map(fieldReader);
+  const made = (event: EventObject) => `[${readers.map((read) => JSON.stringify(groupText(read(event)))).join(',')}]`;
+  const all: Known = new Map();
+  let remembered = 0;
   return (event) => {
-    let name = `[${valueText(event, only)}`;
-    for (let i = 1; i < paths.length; i++) name += `,${valueText(event, paths[i] ?? only)}`;
-    return `${name}]`;
+    let known = all;
+    for (let i = 0; i < readers.length; i++) {
+      const value = (readers[i] as Reader)(event);
+      if (typeof value !== 'string' || value.length > MAX_GROUP_VALUE_LENGTH) return made(event);
+      let next = known.get(value);
+      if (next === undefined) {
+        if (remembered++ >= MAX_REMEMBERED) {
+          remembered = 0;
+          all.clear();
+          return made(event);
+        }
+        next = i === readers.length - 1 ? made(event) : new Map();
+        known.set(value, next);
+      }
+      if (typeof next === 'string') return next;
+      known = next;
+    }
+    return made(event);
   };
 }
 
-function valueText(event: EventObject, path: FieldPath): string {
-  return JSON.stringify(groupText(fieldValue(event, path)));
-}
+type Reader = ReturnType<typeof fieldReader>;
 
 /** A value as a group knows it: text as it is, numbers and booleans by their JSON; null for what is absent, null, a list or an object. */
 export function groupText(value: unknown): string | null {
