@@ -100,3 +100,23 @@ test('under a silence nobody is told; taken back, what still fires is told', asy
   await made.send({ kind: 'silence', silence: { ...silence, untilMs: silence.fromMs } });
   await soon(() => expect(made.keys.slice(1)).toEqual([`${incidentKey(RULE, GROUP, pane + PANE_MS - WINDOW_MS)}/firing`]));
 });
+
+test('a member that was stopped while another took its partition over tells nothing when it goes on', async () => {
+  rig = await DecideRig.make(1, ok);
+  const made = rig;
+  const stopped = await made.start(1);
+  const pane = paneNow();
+  await made.mark(pane);
+  await soon(async () => expect(await made.watermarks()).toEqual([pane]));
+  // It waits at the broker for just this record, and gets it when it goes on.
+  stopped.kill('SIGSTOP');
+  await made.count('shop', pane, 6);
+  await made.start(1);
+  await soon(() => expect(made.keys).toHaveLength(1));
+  stopped.kill('SIGCONT');
+  await made.count('web', pane, 6);
+  await made.mark(pane + PANE_MS);
+  await soon(async () => expect(await made.watermarks()).toEqual([pane + PANE_MS]));
+  expect(new Set(made.keys).size).toBe(2);
+  expect(made.keys).toHaveLength(2);
+});
