@@ -77,8 +77,9 @@ export class DecideSink implements Sink, StoreKeeper {
     decider.setSources(this.#sources);
     decider.restore(records);
     const { settledMs } = decider;
-    // Nothing decided yet: what rules reach from now on.
-    const fromMs = (settledMs ?? nowMs()) - decider.reachMs - this.#rules.paneMs;
+    const { paneMs, latenessMs } = this.#rules;
+    // Nothing decided yet: what rules reach from now on, where everything is counted up to now but for the lateness.
+    const fromMs = (settledMs ?? nowMs() - latenessMs) - decider.reachMs - paneMs;
     const [found] = await admin.offsetsAtTimes([{ topic, partition, timeMs: Math.max(0, Math.floor(fromMs - clockStepMs)) }]);
     const startAt = Math.max(logStart, Math.min(found?.offset ?? logEnd, committed ?? logEnd));
     decider.readsFrom(fromMs);

@@ -17,7 +17,7 @@ const soon = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout:
 
 const ok = (response: ServerResponse) => void response.writeHead(200).end();
 
-/** A pane that just ended. */
+/** The pane of now: to be asked for once a member runs, which begins with what rules reach from its start on. */
 function paneNow(): number {
   return Math.floor(Date.now() / PANE_MS) * PANE_MS;
 }
@@ -26,10 +26,10 @@ test('killed between pending and sent it tells again under the same key; an epis
   let answers = false;
   rig = await DecideRig.make(1, (response) => (answers ? ok(response) : undefined));
   const made = rig;
+  let member = await made.start(1);
   const pane = paneNow();
   const firing = `${incidentKey(RULE, GROUP, pane + PANE_MS - WINDOW_MS)}/firing`;
   const resolved = firing.replace(/firing$/, 'resolved');
-  let member = await made.start(1);
   await made.mark(pane);
   await made.count('shop', pane, 6);
   await soon(() => expect(made.keys).toEqual([firing]));
@@ -61,10 +61,10 @@ test('a second member takes partitions over, and all when the first is killed: e
   rig = await DecideRig.make(3, ok);
   const made = rig;
   const services = Array.from({ length: 12 }, (_, n) => `service-${n}`);
+  const first = await made.start(3);
   const pane = paneNow();
   const keyOf = (service: string) => `${incidentKey(RULE, JSON.stringify([service]), pane + PANE_MS - WINDOW_MS)}/firing`;
   const expected = services.map(keyOf).sort();
-  const first = await made.start(3);
   await made.mark(pane);
   for (const service of services.slice(0, 4)) await made.count(service, pane, 6);
   await soon(() => expect([...made.keys].sort()).toEqual(services.slice(0, 4).map(keyOf).sort()));
@@ -84,9 +84,9 @@ test('a second member takes partitions over, and all when the first is killed: e
 test('under a silence nobody is told; taken back, what still fires is told', async () => {
   rig = await DecideRig.make(1, ok);
   const made = rig;
+  await made.start(1);
   const pane = paneNow();
   const silence = { id: 's1', rule: RULE, group: GROUP, fromMs: pane - 60_000, comment: 'planned work' };
-  await made.start(1);
   await made.mark(pane);
   await made.send({ kind: 'silence', silence: { ...silence, untilMs: pane + 3_600_000 } });
   await made.count('shop', pane, 6);
@@ -99,4 +99,24 @@ test('under a silence nobody is told; taken back, what still fires is told', asy
   expect(made.keys[0]).not.toContain(incidentKey(RULE, GROUP, pane + PANE_MS - WINDOW_MS));
   await made.send({ kind: 'silence', silence: { ...silence, untilMs: silence.fromMs } });
   await soon(() => expect(made.keys.slice(1)).toEqual([`${incidentKey(RULE, GROUP, pane + PANE_MS - WINDOW_MS)}/firing`]));
+});
+
+test('a member that was stopped while another took its partition over tells nothing when it goes on', async () => {
+  rig = await DecideRig.make(1, ok);
+  const made = rig;
+  const stopped = await made.start(1);
+  const pane = paneNow();
+  await made.mark(pane);
+  await soon(async () => expect(await made.watermarks()).toEqual([pane]));
+  // It waits at the broker for just this record, and gets it when it goes on.
+  stopped.kill('SIGSTOP');
+  await made.count('shop', pane, 6);
+  await made.start(1);
+  await soon(() => expect(made.keys).toHaveLength(1));
+  stopped.kill('SIGCONT');
+  await made.count('web', pane, 6);
+  await made.mark(pane + PANE_MS);
+  await soon(async () => expect(await made.watermarks()).toEqual([pane + PANE_MS]));
+  expect(new Set(made.keys).size).toBe(2);
+  expect(made.keys).toHaveLength(2);
 });

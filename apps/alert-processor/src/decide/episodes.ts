@@ -1,6 +1,6 @@
 import type { Evidence, Notification } from '../notify/notification.ts';
 import type { AlertState, Send, Transition } from './alert-state.ts';
-import { incidentKey, notificationOf, type Subject, type Told } from './subject.ts';
+import { notificationOf, type Subject, type Told } from './subject.ts';
 
 /** Who decides, and when. */
 export interface Deciding {
@@ -29,6 +29,11 @@ export function isPending({ sends }: Transition): boolean {
   return sends.some(({ status }) => status === 'pending');
 }
 
+/** Whether the transition is of that episode: all of a state's are of one rule and group. */
+function isOf({ notification }: Transition, episodeMs: number): boolean {
+  return notification.startedMs === episodeMs;
+}
+
 function sendsOf(key: string, channels: readonly string[]): Send[] {
   return channels.map((channel) => ({ key, channel, status: 'pending', attempts: 0 }));
 }
@@ -49,8 +54,8 @@ function givenUp(transition: Transition): Transition {
 }
 
 /** Drops what nobody needs: first what is settled, and of the present episode only what is in the middle. */
-function bounded(transitions: readonly Transition[], incident: string): readonly Transition[] {
-  const own = ({ notification }: Transition) => notification.incident === incident;
+function bounded(transitions: readonly Transition[], episodeMs: number): readonly Transition[] {
+  const own = (each: Transition) => isOf(each, episodeMs);
   let kept = transitions.filter((each) => own(each) || isPending(each));
   while (kept.length > MAX_TRANSITIONS) {
     const settled = kept.findIndex((each) => !isPending(each) && !(own(each) && each.name === 'firing'));
@@ -62,13 +67,12 @@ function bounded(transitions: readonly Transition[], incident: string): readonly
 }
 
 function changed(state: AlertState, { subject, nowMs, epoch }: Deciding): AlertState {
-  const incident = incidentKey(state.rule, state.group, state.episodeMs);
   return {
     ...state,
     version: subject.version,
     writtenMs: nowMs,
     epoch,
-    transitions: bounded(state.transitions, incident),
+    transitions: bounded(state.transitions, state.episodeMs),
   };
 }
 
@@ -99,13 +103,11 @@ export function begun(
 
 /** The present episode's transition of that name. */
 function ownTransition(state: AlertState, name: string): Transition | undefined {
-  const incident = incidentKey(state.rule, state.group, state.episodeMs);
-  return state.transitions.find((each) => each.name === name && each.notification.incident === incident);
+  return state.transitions.find((each) => each.name === name && isOf(each, state.episodeMs));
 }
 
 function toldBefore(state: AlertState): { before?: Notification } {
-  const incident = incidentKey(state.rule, state.group, state.episodeMs);
-  const last = state.transitions.findLast((each) => each.notification.incident === incident && each.silencedBy === undefined);
+  const last = state.transitions.findLast((each) => isOf(each, state.episodeMs) && each.silencedBy === undefined);
   return last === undefined ? {} : { before: last.notification };
 }
 
@@ -170,8 +172,7 @@ export function toldAfterSilence(state: AlertState, deciding: Deciding, evidence
 export function toldAgain(state: AlertState, deciding: Deciding, evidence: () => Evidence): AlertState | undefined {
   const { renotifyMs } = deciding.subject;
   if (renotifyMs === undefined || state.state !== 'firing' || deciding.silencedBy !== undefined) return undefined;
-  const incident = incidentKey(state.rule, state.group, state.episodeMs);
-  const last = state.transitions.findLast((each) => each.notification.incident === incident);
+  const last = state.transitions.findLast((each) => isOf(each, state.episodeMs));
   if (last === undefined || deciding.nowMs - last.atMs < renotifyMs || isPending(last)) return undefined;
   const name = `again-${last.name === 'firing' ? 1 : Number(last.name.slice('again-'.length)) + 1}`;
   const told = { name, status: 'firing', episodeMs: state.episodeMs, evidence: evidence(), ...toldBefore(state) } as const;

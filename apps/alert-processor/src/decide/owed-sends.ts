@@ -43,10 +43,13 @@ export class OwedSends {
       const { notification, channel } = owed.delivery;
       const line = sendId(notification.incident, channel);
       if (blocked.has(line)) continue;
-      if (this.#port.deliver(owed.delivery)) {
-        owed.taken = true;
-        this.#waiting -= 1;
-      } else blocked.add(line);
+      // Said before: a channel that is gone reports at once, from within.
+      owed.taken = true;
+      this.#waiting -= 1;
+      if (this.#port.deliver(owed.delivery)) continue;
+      owed.taken = false;
+      this.#waiting += 1;
+      blocked.add(line);
     }
   }
 

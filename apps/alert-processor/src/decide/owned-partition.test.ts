@@ -6,6 +6,7 @@ import { T0, WEB } from '../testing/decider-bench.ts';
 import { PANE_MS, plainRule, ruleSet } from '../testing/plain-rules.ts';
 import type { StateRecord } from './alert-state.ts';
 import { Decider } from './decider.ts';
+import { OwedSends } from './owed-sends.ts';
 import { OwnedPartition } from './owned-partition.ts';
 
 const RULE = { name: 'events-by-service', version: 'v1' };
@@ -143,4 +144,32 @@ test('given up, it forgets what it had to send, and writes nothing more', async 
   expect(bench.forgotten).toEqual(bench.delivered);
   await bench.owned.tick(T0 + 60_000);
   expect(bench.written).toHaveLength(1);
+});
+
+test('a channel that is gone reports from within: nothing is left to be offered', () => {
+  const told: string[] = [];
+  const owed: OwedSends = new OwedSends({
+    deliver: ({ notification: { key }, channel }) => {
+      owed.settle(key, channel);
+      told.push(channel);
+      return true;
+    },
+    forget: () => {},
+  });
+  const decider = new Decider({ partition: 0, ownEpoch: 0, channels: ['gone'] });
+  decider.condition(
+    {
+      rule: 'tailrace.test',
+      group: '[]',
+      groupBy: [],
+      holds: true,
+      text: plainRule().text,
+      evidence: { text: '', value: null, threshold: 0 },
+    },
+    T0,
+  );
+  for (const state of decider.tick(T0)) owed.add(state);
+  owed.offer();
+  owed.offer();
+  expect([told, owed.isWaiting]).toEqual([['gone'], false]);
 });

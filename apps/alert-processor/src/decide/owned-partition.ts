@@ -53,6 +53,7 @@ export class OwnedPartition {
   #ticking = false;
   #writing: Promise<void> = Promise.resolve();
   #expiredMs = 0;
+  #tickedMs: number | undefined;
   /** Every window before it is decided, and what came of it is acknowledged. */
   #settledMs: number | undefined;
   #keptMs: number | null;
@@ -151,6 +152,8 @@ export class OwnedPartition {
   async #tick(nowMs: number): Promise<void> {
     const states: AlertState[] = this.decider.tick(nowMs);
     const { settledMs } = this.decider;
+    const sinceMs = this.#tickedMs ?? nowMs - 1;
+    this.#tickedMs = nowMs;
     const expires = nowMs - this.#expiredMs > EXPIRE_MS;
     if (expires) this.#expiredMs = nowMs;
     const records = [...this.decider.takeSilences(), ...states];
@@ -159,7 +162,7 @@ export class OwnedPartition {
     if (this.#ended) return;
     this.#settledMs = settledMs;
     for (const state of states) {
-      for (const transition of state.transitions) if (transition.atMs === nowMs) this.#ports.onTransition(transition);
+      for (const transition of state.transitions) if (transition.atMs > sinceMs) this.#ports.onTransition(transition);
       this.#owed.add(state);
     }
     if (this.#owed.isWaiting) {
