@@ -15,6 +15,7 @@ import type { AlertConfig } from '../config.ts';
 import type { Message } from '../messages/message.ts';
 import type { AlertMetrics } from '../metrics.ts';
 import { Deliveries, type DeliveryReport } from '../notify/deliveries.ts';
+import { loggedReport } from '../notify/delivery-log.ts';
 import { countedReport } from '../notify/delivery-metrics.ts';
 import type { Notifier } from '../notify/notifier.ts';
 import type { RuleSource } from '../panes/rule-source.ts';
@@ -59,7 +60,12 @@ export async function startDecide(service: Service, config: AlertConfig, options
   const observers = [figures.observer(group), runtimeLog(log), pace.see];
   const channels = notifiers.map(({ name }) => name);
   let told: DeliveryReport = () => undefined;
-  const report = countedReport(metrics.counted, channels, systemClock, (...tried) => told(...tried));
+  const report = countedReport(
+    metrics.counted,
+    channels,
+    systemClock,
+    loggedReport(log, (...tried) => told(...tried)),
+  );
   const deliveries = await start(
     'deliveries',
     async () => new Deliveries(notifiers, report),
