@@ -1,18 +1,23 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { testCommand } from './commands/test-command.ts';
 import { updateDocs } from './config.ts';
 import { EXAMPLE, EXPRESSIONS, rulesPage } from './docs.ts';
+import { exampleResults, FIRST, LATE, ruleTestsPage, SILENT } from './docs-rule-tests.ts';
 import { measureKeys, ruleKeys, silenceKeys } from './rules/rule-keys.ts';
 import { rulesSchema, SCHEMA_FILE } from './rules/rules-schema.ts';
 import { parseExpression } from './rules/where/parse.ts';
+import { caseKeys, eventKeys, expectKeys } from './simulate/case-keys.ts';
 import { problemsOf, rulesOf } from './testing/rules-text.ts';
 
 const at = (path: string) => new URL(`../../../${path}`, import.meta.url);
 
 it.each([
   ['the page about rules', 'docs/reference/rules.md', rulesPage],
+  ['the page about test cases', 'docs/reference/rule-tests.md', ruleTestsPage],
   ['the schema of rules', `docs/reference/${SCHEMA_FILE}`, () => `${JSON.stringify(rulesSchema(), undefined, 2)}\n`],
 ])('%s is what the tables say (UPDATE_DOCS=1 writes it)', (_what, path, make) => {
   if (updateDocs) writeFileSync(at(path), make());
@@ -100,4 +105,47 @@ it('the rules to begin with make sense, and name the schema for editors', () => 
   expect(reachMs).toBeLessThanOrEqual(23 * 3_600_000);
   expect(fits(parse(text)), JSON.stringify(fits.errors)).toBe(true);
   expect(text.split('\n')[0]).toBe(`# yaml-language-server: $schema=../../docs/reference/${SCHEMA_FILE}`);
+});
+
+describe('the page about test cases', () => {
+  it.each([
+    ['the first cases', FIRST],
+    ['what is absent', SILENT],
+    ['what comes late', LATE],
+  ])('shows cases that are good, and fit the schema: %s', (_what, text) => {
+    expect(fits(parse(text)), JSON.stringify(fits.errors)).toBe(true);
+    expect(exampleResults(text).flatMap(({ differences }) => differences)).toEqual([]);
+  });
+
+  it.each([
+    ['a case', caseKeys],
+    ['an event', eventKeys],
+    ['an expected alert', expectKeys],
+  ] as const)('has examples in its tables that are read: %s', (what, keys) => {
+    const lines = Object.entries(keys).flatMap(([key, { example = '[]' }]) => (key === 'rules' ? [] : [`${key}: ${example}`]));
+    const map = (of: readonly string[]) => `{${of.join(', ')}}`;
+    const text = {
+      'a case': `cases: [${map(lines)}]`,
+      'an event': `cases: [{name: a, expect: [], events: [${map(lines)}]}]`,
+      'an expected alert': `cases: [{name: a, events: [], expect: [${map(lines)}]}]`,
+    }[what];
+    expect(() => exampleResults(text)).not.toThrow();
+  });
+});
+
+it('the test cases of the rules to begin with are good, and fit the schema', async () => {
+  expect(fits(parse(readFileSync(at('examples/rules/default.test.yaml'), 'utf8'))), JSON.stringify(fits.errors)).toBe(true);
+  let out = '';
+  const ports = {
+    out: (text: string) => {
+      out += text;
+    },
+    note: (text: string) => {
+      out += text;
+    },
+    nowMs: Date.now,
+    environment: {},
+    signal: new AbortController().signal,
+  };
+  expect(await testCommand([fileURLToPath(at('examples/rules/default.test.yaml'))], {}, ports), out).toBe(0);
 });

@@ -11,7 +11,7 @@ import { SCHEMA_FILE } from './rules/rules-schema.ts';
 import type { KeyTable } from './rules/shapes.ts';
 import { MAX_EXPRESSION_DEPTH, MAX_EXPRESSION_LENGTH } from './rules/where/expression.ts';
 
-const GENERATED =
+export const GENERATED =
   '<!-- Generated from apps/alert-processor. Change the tables or the text there, then run its unit tests with UPDATE_DOCS=1. -->';
 
 /** Read by a test, so that it is never wrong. */
@@ -111,7 +111,7 @@ A rule says which events belong to it, what is measured over a window of time, w
 \`\`\`yaml
 ${EXAMPLE}\`\`\`
 
-Rules to begin with are in [examples/rules/default.yaml](../../examples/rules/default.yaml). \`npx tailrace rules check FILE\` says what rules mean, or all that is wrong with them, with line and column.
+Rules to begin with are in [examples/rules/default.yaml](../../examples/rules/default.yaml). \`npx tailrace rules check FILE\` says what rules mean, or all that is wrong with them, with line and column; [test cases](rule-tests.md) say whether they do what they are meant to.
 
 **In an editor.** [${SCHEMA_FILE}](${SCHEMA_FILE}) is the JSON Schema. With this first line, editors that have the YAML language server complete keys and mark what does not fit:
 

@@ -1,38 +1,47 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { AlertTotals, behindSeconds } from './alert-totals.ts';
+import { AlertTotals, heardSeconds } from './alert-totals.ts';
 import type { Pipeline } from './pipeline.ts';
 
-const metricsOf = (behind: readonly number[]): string =>
-  `# TYPE tailrace_alert_counted_behind_seconds gauge\n${behind.map((value, n) => `tailrace_alert_counted_behind_seconds{partition="${n}"} ${value}\n`).join('')}`;
+const metricsOf = (heard: readonly number[]): string =>
+  `# TYPE tailrace_alert_reader_heard_seconds gauge\n${heard.map((value, n) => `tailrace_alert_reader_heard_seconds{partition="${n}"} ${value}\n`).join('')}`;
 
 let close = (): void => {};
 afterEach(() => close());
 
-it('how far behind is known only when every partition says so', () => {
-  const behind = Array.from({ length: 12 }, (_, n) => n / 10);
-  expect(behindSeconds(metricsOf(behind))).toBe(1.1);
-  expect(behindSeconds(metricsOf(behind.slice(1)))).toBeUndefined();
-  expect(behindSeconds('')).toBeUndefined();
+it('whose word is the oldest is known only when every partition has one', () => {
+  const heard = Array.from({ length: 12 }, (_, n) => n / 10);
+  expect(heardSeconds(metricsOf(heard))).toBe(1.1);
+  expect(heardSeconds(metricsOf(heard.slice(1)))).toBeUndefined();
+  expect(heardSeconds('')).toBeUndefined();
 });
 
-it('all is counted when the partition that is furthest behind is counted beyond the last post; one who does not answer has not said so', async () => {
-  let behind = [5, ...Array<number>(11).fill(0.1)];
-  const server = createServer((_, response) => response.end(metricsOf(behind))).listen(0, '127.0.0.1');
+it('all is decided when every reader was heard of behind the moment at which all was counted; one who does not answer has not said so', async () => {
+  let heard = Array<number>(12).fill(60);
+  let lag = 5;
+  const server = createServer((_, response) => response.end(metricsOf(heard))).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   close = () => server.close();
   const world = { url: undefined as string | undefined };
-  const pipeline = { alerts: { fired: 2 }, service: () => ({ url: () => world.url }) } as unknown as Pipeline;
-  const totals = new AlertTotals(pipeline, Date.now() - 2000);
-  expect(await totals.counted()).toBe(false);
+  const pipeline = { alerts: { fired: 2 }, started: () => ({ url: () => world.url }) } as unknown as Pipeline;
+  const totals = new AlertTotals(pipeline, async () => lag);
+  expect(await totals.decided()).toBe(false);
   world.url = 'http://127.0.0.1:1';
-  expect(await totals.counted()).toBe(false);
+  expect(await totals.decided()).toBe(false);
+  lag = 0;
+  expect(await totals.decided()).toBe(false);
+  // Counted from now on: it is down, then what it has heard is older, of one partition at last.
+  expect(await totals.decided()).toBe(false);
   world.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  expect(await totals.counted()).toBe(false);
-  behind = Array<number>(12).fill(0.3);
-  expect(await totals.counted()).toBe(true);
+  expect(await totals.decided()).toBe(false);
+  heard = [60, ...Array<number>(11).fill(0)];
+  expect(await totals.decided()).toBe(false);
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  heard = Array<number>(12).fill(0);
+  expect(await totals.decided()).toBe(true);
   // Once it is so it stays so: what is posted later is of no account here.
-  behind = [];
-  expect([await totals.counted(), totals.fired]).toEqual([true, 2]);
+  heard = [];
+  lag = 7;
+  expect([await totals.decided(), totals.fired]).toEqual([true, 2]);
 });

@@ -92,7 +92,8 @@ class Run {
     const gateway = await Promise.race([this.#pipeline.service('ingest-gateway').waitForUrl('gateway'), aborted(this.#signal)]);
     if (gateway === undefined) return EXIT.stopped;
     await waitUntilReady(() => this.#pipeline.service('ingest-gateway').url('gateway'), this.#signal);
-    // Only now: a script that waits for the file may post at once.
+    // Only now: a script that waits for the file may post at once, and looks up every service in it.
+    if (this.#endpointsFile !== undefined) await Promise.race([this.#pipeline.whole, aborted(this.#signal)]);
     if (!this.#signal.aborted) this.#endpointsFile?.write();
     return this.#options.once ? this.#once() : this.#live();
   }
@@ -132,19 +133,18 @@ class Run {
     await posting;
     if (this.#signal.aborted) return EXIT.stopped;
     const { counts } = this.#poster;
-    const postedMs = Date.now();
     this.#tellRejections();
     if (counts.posted === 0) throw new Failure(`The file ${inputFile} of --input holds no event: name another one.`, { exitCode: 2 });
     this.#screen.print(
       `posted ${counts.posted} events, ${counts.accepted} accepted; waiting for OpenSearch, the lake and the alert processor`,
     );
-    const alerts = new AlertTotals(this.#pipeline, postedMs);
+    const alerts = new AlertTotals(this.#pipeline, () => this.#reader.lagOf('alert-processor'));
     const result = await waitForSinks(counts, before, { sinks: this.#reader.counts, alerts }, this.#signal);
     if (this.#signal.aborted) return EXIT.stopped;
     if (counts.maybeTwice > 0) {
       this.#screen.print(repeatedPosts(counts));
     }
-    if (!(await alerts.counted())) this.#screen.print('the alert processor has not counted all of it: alerts may be missing');
+    if (!(await alerts.decided())) this.#screen.print('the alert processor has not decided upon all of it: alerts may be missing');
     this.#result = result;
     const arrived = result.accepted === result.indexed && result.accepted === result.archived;
     return arrived && result.rejected === 0 ? EXIT.good : EXIT.differs;
@@ -264,7 +264,7 @@ class Run {
   }
 
   #health(): Record<string, string | undefined> {
-    return Object.fromEntries(SERVICE_NAMES.map((name) => [name, this.#pipeline.service(name).url('health')]));
+    return Object.fromEntries(SERVICE_NAMES.map((name) => [name, this.#pipeline.started(name)?.url('health')]));
   }
 }
 

@@ -58,7 +58,7 @@ describe('everything that was posted', () => {
       },
       archived: async () => now().archived,
     };
-    const alerts = { counted: async () => now().counted, fired: 3 };
+    const alerts = { decided: async () => now().counted, fired: 3 };
     const posted = { posted: 6, accepted: 5, rejected: 1, repeatedPosts: 0, maybeTwice: 0 };
     const before = { indexed: 10, archived: 10 };
     expect(await waitForSinks(posted, before, { sinks, alerts }, new AbortController().signal)).toEqual({

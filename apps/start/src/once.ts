@@ -17,7 +17,7 @@ export interface OnceResult {
 /** What is waited for, and counted. */
 export interface Counting {
   readonly sinks: Pick<SinkCounts, 'indexed' | 'archived'>;
-  readonly alerts: Pick<AlertTotals, 'counted' | 'fired'>;
+  readonly alerts: Pick<AlertTotals, 'decided' | 'fired'>;
 }
 
 const LOOK_MS = 500;
@@ -39,7 +39,7 @@ export async function waitForBacklog(reader: Pick<ProgressReader, 'read'>, signa
 }
 
 /**
- * Waits until everything accepted has reached both sinks (what they held `before` does not count) and was counted for alerts, or until nothing
+ * Waits until everything accepted has reached both sinks (what they held `before` does not count) and was decided upon for alerts, or until nothing
  * moves any more.
  */
 export async function waitForSinks(
@@ -51,11 +51,11 @@ export async function waitForSinks(
   let last = { indexed: -1, archived: -1 };
   let movedMs = Date.now();
   for (;;) {
-    const [now, counted] = await Promise.all([readSinks(sinks, last), alerts.counted()]);
+    const [now, decided] = await Promise.all([readSinks(sinks, last), alerts.decided()]);
     const indexed = now.indexed - before.indexed;
     const archived = now.archived - before.archived;
     const result = { posted: posted.posted, accepted: posted.accepted, rejected: posted.rejected, indexed, archived, alerts: alerts.fired };
-    if (indexed >= posted.accepted && archived >= posted.accepted && counted) return result;
+    if (indexed >= posted.accepted && archived >= posted.accepted && decided) return result;
     if (now.indexed !== last.indexed || now.archived !== last.archived) movedMs = Date.now();
     if (signal.aborted || Date.now() - movedMs > STALLED_MS) return result;
     last = now;

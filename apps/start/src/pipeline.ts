@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { SERVICE_EVENTS_TOPIC, streams, type TopicProfile, topicsFor } from '@tailrace/events';
-import { commitGroupOffsets, connectAdmin, planTopics } from '@tailrace/kafka-kit';
+import { commitGroupOffsets, connectAdmin, partitionKey, planTopics, type TopicPartition } from '@tailrace/kafka-kit';
 import { Failure, type ServerName, type Stack, type StackPlace, startStack, useGivenServers } from '@tailrace/stack';
 import { AlertReceiver } from './alert-receiver.ts';
 import { alertDefaults } from './alert-settings.ts';
@@ -53,7 +53,7 @@ export const LAKE_PREFIX = 'lake';
 
 /** Also with Kafka gone a service must have ended before somebody asks why its folder is still there. */
 const SERVICE_STOP_MS = 7000;
-const PLACING_MS = 10_000;
+const PLACING_MS = 30_000;
 
 /** The running whole: servers, topics and services. */
 export interface Pipeline {
@@ -62,6 +62,10 @@ export interface Pipeline {
   /** What the alert processor tells. */
   readonly alerts: AlertReceiver;
   service(name: ServiceName): ServiceProcess;
+  /** The service, once it was started. */
+  started(name: ServiceName): ServiceProcess | undefined;
+  /** Resolves when every service was started. */
+  readonly whole: Promise<void>;
   /** Rejects when a part is gone for good. */
   readonly broken: Promise<never>;
   /** Stops services, then servers. */
@@ -89,10 +93,12 @@ export async function startPipeline(options: StartOptions, signal: AbortSignal, 
       );
     }
   };
-  /** Resolves when the gateway's address was given to who needs it. */
+  /** Starts what needs the gateway's address. */
   const startRest = async (place: StackPlace, connections: Connections): Promise<void> => {
-    const gateway = services.get('ingest-gateway');
-    await Promise.all([gateway?.waitForUrl('gateway'), options.servers === 'own' ? placeAlerts(connections) : undefined]);
+    await Promise.all([
+      services.get('ingest-gateway')?.waitForUrl('gateway'),
+      options.servers === 'own' ? placeAlerts(connections, report) : undefined,
+    ]);
     answering.add('gateway');
     startDue(place, connections);
   };
@@ -124,8 +130,9 @@ export async function startPipeline(options: StartOptions, signal: AbortSignal, 
     stack = await startServers(options, starting, report, serverReady);
     // A given Kafka that does not answer must not hold up the stop.
     await Promise.race([topics, rejectedBy(starting)]);
-    await Promise.race([whole, rejectedBy(starting)]);
-    return standing({ stack, connections: connectionsTo(stack.endpoints, options), alerts }, services, stopServices);
+    // What comes later must not hold up the first event.
+    const connections = connectionsTo(stack.endpoints, options);
+    return standing({ stack, connections, alerts, whole: whole ?? Promise.resolve() }, services, stopServices);
   } catch (fault) {
     await stopServices();
     await stack?.stop();
@@ -182,16 +189,32 @@ async function applyTopics({ kafka, profile }: Connections, report: (line: strin
  * Lets the alert processor begin where the log ends now, before anything is posted: a group that is new begins at the end when it first looks, and what
  * was posted until then would be in no alert.
  */
-async function placeAlerts({ kafka }: Connections): Promise<void> {
+async function placeAlerts({ kafka }: Connections, report: (line: string) => void): Promise<void> {
   const admin = await connectAdmin(kafka);
   try {
-    const partitions = await admin.groupLag(ALERT_PROCESSOR, streams[SERVICE_EVENTS_TOPIC] ?? []);
+    const topics = streams[SERVICE_EVENTS_TOPIC] ?? [];
+    // First, and quickly: nothing waits for this, and posts may come meanwhile.
+    const ends = await admin.logEnds(partitionsOf(topics));
+    const partitions = await admin.groupLag(ALERT_PROCESSOR, topics);
     if (partitions.some(({ committed }) => committed !== null)) return;
-    const ends = partitions.map(({ topic, partition, logEnd }) => ({ topic, partition, nextToRead: logEnd }));
-    await commitGroupOffsets(kafka, ALERT_PROCESSOR, ends, PLACING_MS);
+    const positions = partitions.map(({ topic, partition, logEnd }) => ({
+      topic,
+      partition,
+      nextToRead: ends.get(partitionKey({ topic, partition })) ?? logEnd,
+    }));
+    await commitGroupOffsets(kafka, ALERT_PROCESSOR, positions, PLACING_MS);
+  } catch (fault) {
+    report(
+      `the alert processor begins where the log ends when it comes (${deepestReason(fault)}): alerts do not count what was posted before`,
+    );
   } finally {
     await admin.close();
   }
+}
+
+function partitionsOf(topics: readonly string[]): readonly TopicPartition[] {
+  const declared = topicsFor('local').filter(({ name }) => topics.includes(name));
+  return declared.flatMap(({ name: topic, partitions }) => Array.from({ length: partitions }, (_, partition) => ({ topic, partition })));
 }
 
 /** The innermost message of a chain of causes: the client's own words on top only count its tries. */
@@ -220,15 +243,25 @@ function startService(row: ServiceRow, place: StackPlace, connections: Connectio
   return service;
 }
 
+/** Rejects when the last services can not be started, or one of them is broken later. */
+async function lateBroken(whole: Promise<void>, services: ReadonlyMap<ServiceName, ServiceProcess>): Promise<never> {
+  await whole;
+  return await Promise.race([...services.values()].map((service) => service.broken));
+}
+
 function standing(
-  parts: Pick<Pipeline, 'stack' | 'connections' | 'alerts'>,
+  parts: Pick<Pipeline, 'stack' | 'connections' | 'alerts' | 'whole'>,
   services: ReadonlyMap<ServiceName, ServiceProcess>,
   stopServices: () => Promise<void>,
 ): Pipeline {
   const serverGone = parts.stack.failed.then((failure) => {
     throw failure;
   });
-  const broken = Promise.race<never>([serverGone, ...[...services.values()].map((service) => service.broken)]);
+  const broken = Promise.race<never>([
+    serverGone,
+    lateBroken(parts.whole, services),
+    ...[...services.values()].map((service) => service.broken),
+  ]);
   // Whoever waits is told; a start that nobody waits on any more has its own failure to tell.
   broken.catch(() => {});
   return {
@@ -239,6 +272,7 @@ function standing(
       if (service === undefined) throw new Error(`the ${name} was not started`);
       return service;
     },
+    started: (name) => services.get(name),
     async stop() {
       await stopServices();
       await parts.stack.stop();

@@ -41,7 +41,7 @@ export class ProgressReader {
     });
     this.#indexed = new Watch(() => this.counts.indexed(false));
     this.#archived = new Watch(() => this.counts.archived());
-    this.#lag = new Map(RUNNING.map((group) => [group, new Watch(() => this.#lagOf(group))]));
+    this.#lag = new Map(RUNNING.map((group) => [group, new Watch(() => this.lagOf(group))]));
   }
 
   /** Asks every server at one time, and waits for their answers no longer than this. Never rejects. */
@@ -61,7 +61,8 @@ export class ProgressReader {
     await within(CLOSE_MS, Promise.all([this.counts.close(), this.#admin?.then((admin) => admin.close())]));
   }
 
-  async #lagOf(group: string): Promise<number> {
+  /** How many records of the stream the group has not settled yet. */
+  async lagOf(group: string): Promise<number> {
     // One for all groups, also when they are asked at once.
     this.#admin ??= connectAdmin(this.#pipeline.connections.kafka);
     const partitions = await (await this.#admin).groupLag(group, streams[SERVICE_EVENTS_TOPIC] ?? []);

@@ -1,4 +1,5 @@
 import { isoTime } from '@tailrace/kafka-kit';
+import { printable } from '@tailrace/service';
 import type { AlertState, Send, Transition } from '../decide/alert-state.ts';
 import { groupValues, incidentKey } from '../decide/subject.ts';
 import { SEVERITIES } from '../rules/rule.ts';
@@ -72,7 +73,7 @@ export function alertJson(state: AlertState): object {
   };
 }
 
-/** `ls`: two lines an alert. */
+/** `ls`: a few lines an alert. Values of events are in them: nothing there reaches a terminal as a control. */
 export function alertLines(state: AlertState, nowMs: number): readonly string[] {
   const last = state.transitions.at(-1);
   const severity = last?.notification.severity ?? '';
@@ -86,7 +87,7 @@ export function alertLines(state: AlertState, nowMs: number): readonly string[] 
     `  ${last === undefined ? since : `${last.notification.summary}: ${last.notification.evidence.text}; ${since}`}`,
     `  ${told}`,
     ...others.map(({ transition, send }) => `  ${transition.name}, told before it: ${sendWords(send)}`),
-  ];
+  ].map(printable);
 }
 
 /** What became of one transition. */
@@ -125,7 +126,7 @@ export function alertPage(state: AlertState, nowMs: number): readonly string[] {
     for (const { channel, lastAttemptMs } of transition.sends)
       if (lastAttemptMs !== undefined) lines.push(`  last try through ${channel}: ${isoTime(lastAttemptMs)}`);
   }
-  return lines;
+  return lines.map(printable);
 }
 
 const UNITS = [

@@ -74,6 +74,11 @@ export class AlertsKafka {
     return await countGroupMembers(this.#settings, this.#topics.group, ANSWER_MS);
   }
 
+  /** Whether anybody has ever decided here: who begins for the first time reads only what rules reach back to. */
+  async everDecided(): Promise<boolean> {
+    return (await this.#admin.groupLag(this.#topics.group, [this.#topics.partials])).some(({ committed }) => committed !== null);
+  }
+
   /** Tells a silence to every partition. Resolves when all have acknowledged it. */
   async tell(silence: Silence): Promise<void> {
     const [topic] = await this.#admin.readTopics([this.#topics.partials]);

@@ -2,25 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  type ClusterAdmin,
-  connectAdmin,
-  connectPublisher,
-  createConsumerRuntime,
-  createNativeConsumer,
-  type KafkaSettings,
-  type Publisher,
-  STORED,
-  systemClock,
-} from '@tailrace/kafka-kit';
+import { POSITIONS_TOPIC, topicsFor } from '@tailrace/events';
+import { type ClusterAdmin, connectAdmin, connectPublisher, type KafkaSettings, type Publisher, planTopics } from '@tailrace/kafka-kit';
+import { createLogger } from '@tailrace/service';
 import { endpointsFromEnvironment } from '@tailrace/stack';
 import { Command } from 'commander';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { AlertState, StateRecord } from '../decide/alert-state.ts';
-import { Silences } from '../decide/silences.ts';
-import { stateKey } from '../decide/state-codec.ts';
-import { decodeMessage } from '../messages/codec.ts';
+import { type Decide, openDecide } from '../decide/open-decide.ts';
+import { encodeState, stateKey } from '../decide/state-codec.ts';
+import { Deliveries } from '../notify/deliveries.ts';
 import { AT_MS, notification } from '../notify/testing/notifications.ts';
+import { ruleSet } from '../testing/plain-rules.ts';
 import { addAlertsVerbs } from './alerts-program.ts';
 
 const settings: KafkaSettings = {
@@ -30,6 +23,7 @@ const settings: KafkaSettings = {
 };
 const name = `alerts-${randomUUID()}`;
 const topics = { group: `${name}.decide`, partials: `${name}.partials`, state: `${name}.state` };
+const events = `${name}.events`;
 const PARTITIONS = 2;
 const NOW_MS = AT_MS + 240_000;
 const folder = mkdtempSync(join(tmpdir(), 'tailrace-alerts-'));
@@ -48,16 +42,21 @@ silences:
   );
   admin = await connectAdmin(settings);
   const configs = { 'message.timestamp.type': 'LogAppendTime' };
-  for (const topic of [topics.partials, topics.state])
-    await admin.apply([
-      { kind: 'create', topic, spec: { name: topic, key: 'none', partitions: PARTITIONS, replicationFactor: 1, configs } },
-    ]);
+  const own = [topics.partials, topics.state, events].map((topic) => ({
+    name: topic,
+    key: 'none' as const,
+    partitions: PARTITIONS,
+    replicationFactor: 1,
+    configs,
+  }));
+  const specs = [...own, ...topicsFor('local').filter((topic) => topic.name === POSITIONS_TOPIC)];
+  await admin.apply(planTopics(specs, await admin.readTopics(specs.map((spec) => spec.name))));
   publisher = await connectPublisher(settings, { producers: 1, maxInFlightBytes: 1_000_000, log: () => {} });
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true });
   await publisher.close(5000);
-  await admin.deleteTopics([topics.partials, topics.state]);
+  await admin.deleteTopics([topics.partials, topics.state, events]);
   await admin.close();
 });
 
@@ -66,7 +65,7 @@ async function write(partition: number, records: readonly StateRecord[]): Promis
     topic: topics.state,
     partition,
     key: Buffer.from(stateKey(record)),
-    value: Buffer.from(JSON.stringify(record)),
+    value: encodeState(record),
   }));
   const fates = await publisher.publish(outgoing, { deadlineMs: 10_000 });
   expect(fates.every(({ kind }) => kind === 'acknowledged')).toBe(true);
@@ -171,61 +170,44 @@ Decided up to 2026-01-01T00:00:00.000Z.
   await expect(alerts('show', 'none')).rejects.toThrow('these have fired: errors-by-service, slow');
 });
 
+/** The deciding stage itself. */
+function decide(): Promise<Decide> {
+  return openDecide({
+    kafka: settings,
+    group: name,
+    topics: [events],
+    partialsTopic: topics.partials,
+    stateTopic: topics.state,
+    rules: { current: ruleSet([]), onChange: () => {} },
+    deliveries: new Deliveries([], () => {}),
+    reports: () => {},
+    tickMs: 50,
+    stopMs: 5000,
+    maxPollIntervalMs: 60_000,
+    nowMs: () => NOW_MS,
+    log: createLogger({ name, level: 'silent' }),
+    signal: new AbortController().signal,
+    observe: () => {},
+  });
+}
+
+const wanted = ['--rule', 'slow', '--group', 'region=eu', '--group', 'service=shop', '--for', '2h', '--comment', 'planned work'];
+
 it('a silence is written when nobody runs, and says so; it is taken by every partition when a processor does, and taken back', async () => {
-  const { out } = await alerts(
-    'silence',
-    '--rule',
-    'slow',
-    '--group',
-    'region=eu',
-    '--group',
-    'service=shop',
-    '--for',
-    '2h',
-    '--comment',
-    'planned work',
-  );
-  expect(out).toMatch(/^s-[0-9a-f]{8} {2}slow \["shop","eu"\] {2}until 2026-01-01T02:04:00\.000Z \(2 h left\) {2}planned work\n/);
-  expect(out).toContain('No alert-processor runs: it holds as soon as one does');
+  const never = await alerts('silence', ...wanted);
+  expect(never.out).toMatch(/^s-[0-9a-f]{8} {2}slow \["shop","eu"\] {2}until 2026-01-01T02:04:00\.000Z \(2 h left\) {2}planned work\n/);
+  expect(never.out).toContain('no alert-processor has ever run here');
+  const first = await decide();
+  const stands = async () => (await admin.groupLag(topics.group, [topics.partials])).map(({ committed }) => committed !== null);
+  await vi.waitFor(async () => expect(await stands()).toEqual([true, true]), { timeout: 30_000, interval: 200 });
+  await first.close(10_000);
+
+  const { out } = await alerts('silence', ...wanted);
+  expect(out).toContain('No alert-processor runs: it holds before the next one decides anything');
   const [id = ''] = out.split(' ');
   await expect(alerts('unsilence', id)).rejects.toThrow(`No processor holds a silence ${id}`);
 
-  // What the deciding stage does with a silence, in its own words.
-  const silences = Array.from({ length: PARTITIONS }, () => new Silences());
-  const taker = createConsumerRuntime(
-    {
-      group: topics.group,
-      topics: [topics.partials],
-      batch: { maxRecords: 20, maxBytes: 1_000_000, maxAgeMs: 50 },
-      inFlightPerLane: 1,
-      buffer: { pauseAtBytes: 4_000_000, resumeAtBytes: 2_000_000 },
-      backoff: { firstMs: 50, factor: 2, maxMs: 500, jitter: 0 },
-      drain: { revokeMs: 2000, stopMs: 5000 },
-      start: 'earliest',
-      sink: {
-        name: 'taker',
-        write: async (batch) => {
-          const { partition } = batch.source;
-          for (let i = 0; i < batch.length; i++) {
-            const message = decodeMessage(batch.value(i));
-            if (message.kind === 'silence') silences[partition]?.accept(message.silence, 7);
-          }
-          await write(partition, silences[partition]?.takeChanged() ?? []);
-          return Array.from({ length: batch.length }, () => STORED);
-        },
-      },
-    },
-    {
-      broker: createNativeConsumer(settings, {
-        group: topics.group,
-        protocol: { kind: 'classic', sessionTimeoutMs: 6000 },
-        maxPollIntervalMs: 60_000,
-      }),
-      clock: systemClock,
-      observe: () => {},
-    },
-  );
-  await taker.start();
+  const running = await decide();
   try {
     const told = JSON.parse((await alerts('silence', '--until', '2026-01-01T03:00:00Z', '--comment', 'all of it', '--json')).out);
     expect(told).toMatchObject({
@@ -233,17 +215,19 @@ it('a silence is written when nobody runs, and says so; it is taken by every par
       partitions: PARTITIONS,
       silence: { rule: null, group: null, until: '2026-01-01T03:00:00.000Z' },
     });
-    expect((await alerts('silences')).out.split('\n').map((line) => line.replace(/^\S+/, ''))).toEqual([
-      '  every rule  until 2026-01-01T02:00:00.000Z (1 h left)  planned work',
-      '  slow ["shop","eu"]  until 2026-01-01T02:04:00.000Z (2 h left)  planned work',
-      '  every rule  until 2026-01-01T03:00:00.000Z (2 h left)  all of it',
+    const [, ...before] = never.out.split(' ');
+    expect((await alerts('silences')).out.split('\n')).toEqual([
+      expect.stringMatching(/^file-\S+ {2}every rule {2}until 2026-01-01T02:00:00.000Z \(1 h left\) {2}planned work$/),
+      `${never.out.split(' ')[0]} ${before.join(' ').split('\n')[0]}`,
+      out.split('\n')[0],
+      `${told.silence.id}  every rule  until 2026-01-01T03:00:00.000Z (2 h left)  all of it`,
       '',
     ]);
     expect(await alerts('unsilence', id)).toEqual({ code: 0, out: `Silence ${id} is taken back.\nEvery partition holds it.\n` });
     expect((await alerts('silences')).out).not.toContain(id);
     expect((await alerts('silences', '--all')).out).toContain(`${id}  slow ["shop","eu"]  taken back`);
   } finally {
-    await taker.stop();
+    await running.close(10_000);
   }
 });
 

@@ -1,4 +1,7 @@
+import { streams } from '@tailrace/events';
+import { STREAM } from '@tailrace/lake';
 import { type Command, Option } from 'commander';
+import { type BacktestFlags, backtestCommand, backtestTimes } from './backtest-command.ts';
 import { checkCommand } from './check-command.ts';
 import type { VerbContext } from './ports.ts';
 import { testCommand } from './test-command.ts';
@@ -17,4 +20,22 @@ export function addRulesVerbs(rules: Command, { ports, act }: VerbContext): void
     .argument('<file...>', 'files of test cases; a rules file may hold some, too')
     .addOption(new Option('--json', 'print one JSON object'))
     .action((files: string[], flags: { readonly json?: boolean }) => act(() => testCommand(files, flags, ports)));
+  rules
+    .command('backtest')
+    .description(
+      'say how often, when and for whom rules would have fired, from lake and Kafka; exit code 1 when records of the window are in neither',
+    )
+    .requiredOption('--rules <path>', 'a rules file, or a folder whose *.yaml files are read together')
+    .requiredOption('--from <time>', 'the first instant of the window, with its zone, like 2026-03-01T09:00:00Z')
+    .requiredOption('--to <time>', 'the first instant behind the window, with its zone')
+    .option('--rule <name>', 'only this rule')
+    .addOption(new Option('--json', 'print one JSON object'))
+    .action((flags: BacktestFlags) =>
+      act(
+        () => backtestCommand(flags, ports, streams[STREAM] ?? []),
+        () => {
+          backtestTimes(flags, ports.nowMs());
+        },
+      ),
+    );
 }

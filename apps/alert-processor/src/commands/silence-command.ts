@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isoTime, TAILRACE } from '@tailrace/kafka-kit';
-import { ConfigError } from '@tailrace/service';
+import { ConfigError, printable } from '@tailrace/service';
 import type { Silence } from '../messages/message.ts';
 import { span } from './alert-view.ts';
 import { type AlertsKafka, type AlertTopics, withAlerts } from './alerts-kafka.ts';
@@ -66,6 +66,8 @@ interface Taken {
   readonly partitions: number;
   /** Processes that decide now. */
   readonly deciders: number;
+  /** Whether one ever did. */
+  readonly ever_decided: boolean;
 }
 
 /** Tells every partition, and waits until each holds it, or nobody is there to take it. */
@@ -81,14 +83,17 @@ async function tellAndWait(kafka: AlertsKafka, silence: Silence, ports: Ports): 
     const taken = fold.silences.filter((each) => each.silence.id === silence.id && each.silence.untilMs === silence.untilMs).length;
     const deciders = taken === partitions ? 0 : await kafka.deciders();
     if (taken === partitions || deciders === 0 || performance.now() > deadlineMs || ports.signal.aborted)
-      return { taken, partitions, deciders };
+      return { taken, partitions, deciders, ever_decided: deciders > 0 || taken > 0 || (await kafka.everDecided()) };
     await sleep(LOOK_MS);
   }
 }
 
-function takenWords({ taken, partitions, deciders }: Taken): string {
+function takenWords({ taken, partitions, deciders, ever_decided }: Taken): string {
   if (taken === partitions) return 'Every partition holds it.';
-  if (deciders === 0) return 'It is written. No alert-processor runs: it holds as soon as one does (within two days).';
+  if (!ever_decided)
+    return 'It is written, but no alert-processor has ever run here, and a first one does not read so far back: give the command again when it runs.';
+  if (deciders === 0)
+    return 'It is written. No alert-processor runs: it holds before the next one decides anything, if that is within two days.';
   return `It is written, and ${taken} of ${partitions} partitions hold it by now: the others take it as soon as their alert-processor gets there.`;
 }
 
@@ -105,8 +110,8 @@ function silenceJson({ id, rule, group, fromMs, untilMs, comment }: Silence): ob
 
 /** A group from the command line or a file is JSON; whatever else stands there is shown as it is. */
 function silenceLine({ id, rule, group, fromMs, untilMs, comment }: Silence, nowMs: number): string {
-  const what = rule === undefined ? 'every rule' : group === undefined ? rule : `${rule} ${group}`;
-  if (untilMs <= fromMs) return `${id}  ${what}  taken back  ${comment}`;
+  const what = printable(rule === undefined ? 'every rule' : group === undefined ? rule : `${rule} ${group}`);
+  if (untilMs <= fromMs) return `${id}  ${what}  taken back  ${printable(comment)}`;
   const left = untilMs <= nowMs ? 'over' : fromMs > nowMs ? `begins in ${span(fromMs - nowMs)}` : `${span(untilMs - nowMs)} left`;
-  return `${id}  ${what}  until ${isoTime(untilMs)} (${left})  ${comment}`;
+  return `${id}  ${what}  until ${isoTime(untilMs)} (${left})  ${printable(comment)}`;
 }

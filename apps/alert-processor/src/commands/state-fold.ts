@@ -1,5 +1,5 @@
 import type { AlertState, PartitionState, StateRecord } from '../decide/alert-state.ts';
-import { decodeState } from '../decide/state-codec.ts';
+import { StateTable } from '../decide/state-codec.ts';
 import type { Silence } from '../messages/message.ts';
 
 /** One record of `alert-state`, as it is read. */
@@ -9,25 +9,22 @@ export interface StateLogRecord {
   readonly value: Buffer | null;
 }
 
-/** What the records of `alert-state` say together: of each key the record with the highest epoch, of one epoch the last, until it is deleted. */
+/** What the records of all partitions of `alert-state` say together. */
 export class StateFold {
-  readonly #kept = new Map<string, { readonly partition: number; readonly record: StateRecord }>();
-  unreadable = 0;
+  readonly #tables = new Map<number, StateTable>();
 
   /** In offset order per partition. */
   take({ partition, key, value }: StateLogRecord): void {
-    const place = `${partition} ${key?.toString() ?? ''}`;
-    if (value === null) {
-      this.#kept.delete(place);
-      return;
+    let table = this.#tables.get(partition);
+    if (table === undefined) {
+      table = new StateTable();
+      this.#tables.set(partition, table);
     }
-    const record = decodeState(value);
-    if (record === undefined) {
-      this.unreadable += 1;
-      return;
-    }
-    // A process that lost its partition may still write for a moment: its epoch is lower.
-    if ((this.#kept.get(place)?.record.epoch ?? record.epoch) <= record.epoch) this.#kept.set(place, { partition, record });
+    table.take(key, value);
+  }
+
+  get unreadable(): number {
+    return [...this.#tables.values()].reduce((sum, table) => sum + table.unreadable, 0);
   }
 
   get alerts(): readonly AlertState[] {
@@ -44,8 +41,8 @@ export class StateFold {
   }
 
   #of<K extends StateRecord['kind']>(kind: K) {
-    return [...this.#kept.values()].flatMap(({ partition, record }) =>
-      record.kind === kind ? [{ partition, record: record as Extract<StateRecord, { kind: K }> }] : [],
+    return [...this.#tables].flatMap(([partition, { records }]) =>
+      records.flatMap((record) => (record.kind === kind ? [{ partition, record: record as Extract<StateRecord, { kind: K }> }] : [])),
     );
   }
 }

@@ -5,6 +5,7 @@ import { groupValues } from '../decide/subject.ts';
 import { type RulesOptions, readRules } from '../rules/read-rules.ts';
 import { problemLine, type RuleProblem } from '../rules/reading.ts';
 import { type Case, type RulesOf, readCases } from '../simulate/read-cases.ts';
+import { resultLines, summaryLine } from '../simulate/result-lines.ts';
 import { type CaseResult, runCase, type SeenAlert } from '../simulate/run-case.ts';
 import { EXIT, type Ports } from './ports.ts';
 
@@ -14,12 +15,12 @@ export async function testCommand(files: readonly string[], flags: { readonly js
   const cases: Case[] = [];
   const problems: RuleProblem[] = [];
   for (const file of files) {
-    const content = textOf(file);
-    if (content instanceof Error) {
-      ports.note(`${file} can not be read (${content.message}): name a file of test cases.\n`);
+    const found = readText(file);
+    if ('reason' in found) {
+      ports.note(`${file} can not be read, ${found.reason}: name a file of test cases.\n`);
       return EXIT.wrongUse;
     }
-    const read = readCases(file, content, rulesFrom(file, content, options));
+    const read = readCases(file, found.text, rulesFrom(file, found.text, options));
     if ('problems' in read) problems.push(...read.problems);
     else cases.push(...read.cases);
   }
@@ -35,36 +36,39 @@ export async function testCommand(files: readonly string[], flags: { readonly js
   }
   const failed = results.filter(({ differences }) => differences.length > 0).length;
   if (flags.json === true) ports.out(`${JSON.stringify({ cases: results.map(resultJson), failed })}\n`);
-  else ports.out(`${results.length} ${results.length === 1 ? 'case' : 'cases'}, ${failed === 0 ? 'none failed' : `${failed} failed`}.\n`);
+  else ports.out(`${summaryLine(results)}\n`);
   return failed > 0 ? EXIT.failed : EXIT.good;
 }
 
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a folder',
+  EACCES: 'it may not be read',
+};
+
 /** Small files, and nothing else goes on meanwhile: read at once. */
-function textOf(file: string): string | Error {
+function readText(file: string): { readonly text: string } | { readonly reason: string } {
   try {
-    return readFileSync(file, 'utf8');
+    return { text: readFileSync(file, 'utf8') };
   } catch (fault) {
-    return fault instanceof Error ? fault : new Error(String(fault));
+    // Told with its file by the caller.
+    const { code = '', message } = fault as NodeJS.ErrnoException;
+    return { reason: REASONS[code] ?? message };
   }
 }
 
 function rulesFrom(file: string, content: string, options: RulesOptions): RulesOf {
   return (path) => {
     const rulesFile = path === undefined ? file : isAbsolute(path) ? path : join(dirname(file), path);
-    const text = path === undefined ? content : textOf(rulesFile);
-    if (text instanceof Error) return { unreadable: `The rules file ${rulesFile} can not be read (${text.message}).` };
-    const read = readRules(text, { file: rulesFile, ...options });
+    const found = path === undefined ? { text: content } : readText(rulesFile);
+    if ('reason' in found) return { unreadable: `The rules file ${rulesFile} can not be read: ${found.reason}.` };
+    const read = readRules(found.text, { file: rulesFile, ...options });
     if ('rules' in read && read.rules.rules.length === 0)
       return {
         unreadable: path === undefined ? 'This file has no rules: name a rules file with rules.' : `There are no rules in ${rulesFile}.`,
       };
     return read;
   };
-}
-
-function resultLines({ name, file, line, differences }: CaseResult): string[] {
-  const head = `${differences.length === 0 ? 'ok    ' : 'failed'}  ${name} (${file}:${line})`;
-  return [head, ...differences.map((each) => `        ${each}`)];
 }
 
 function resultJson({ name, file, line, differences, alerts }: CaseResult): object {

@@ -13,12 +13,12 @@ import { partitionOf } from '../messages/codec.ts';
 import type { Message } from '../messages/message.ts';
 import type { Delivery, DeliveryOutcome, DeliveryPort } from '../notify/deliveries.ts';
 import type { RuleSet } from '../rules/rule.ts';
-import type { PartitionState, Transition } from './alert-state.ts';
+import type { Transition } from './alert-state.ts';
 import type { StreamPartition } from './coverage.ts';
 import { Decider, type DeciderSource } from './decider.ts';
 import { OwnedPartition } from './owned-partition.ts';
 import type { SelfCondition } from './self-conditions.ts';
-import type { Ownership, StateLog } from './state-log.ts';
+import type { StateLog } from './state-log.ts';
 
 export interface DecideSinkPorts {
   readonly log: StateLog;
@@ -36,19 +36,13 @@ export interface DecideSinkPorts {
   readonly onFault: (what: string, fault: unknown) => void;
 }
 
-/** What was decided of a partition and is durable; kept behind its end, for the commit of a revoke comes last. */
-interface Kept {
-  readonly ownership: Ownership;
-  readonly settledMs: () => number | undefined;
-  writtenMs: number | null;
-}
-
 /** Stage 2: takes partitions of `alert-partials` over with what is known of their alerts, decides, and hands over what is to be told. */
 export class DecideSink implements Sink, StoreKeeper {
   readonly name = 'decide';
   readonly #ports: DecideSinkPorts;
   readonly #owned = new Map<number, OwnedPartition>();
-  readonly #kept = new Map<number, Kept>();
+  /** The last owner of each partition, also behind its end: the commit of a revoke comes last. */
+  readonly #lastOwned = new Map<number, OwnedPartition>();
   readonly #closed = new AbortController();
   #rules: RuleSet;
   #sources: readonly StreamPartition[] = [];
@@ -88,23 +82,20 @@ export class DecideSink implements Sink, StoreKeeper {
     const [found] = await admin.offsetsAtTimes([{ topic, partition, timeMs: Math.max(0, Math.floor(fromMs - clockStepMs)) }]);
     const startAt = Math.max(logStart, Math.min(found?.offset ?? logEnd, committed ?? logEnd));
     decider.readsFrom(fromMs);
-    this.#owned.set(
-      partition,
-      new OwnedPartition(
-        { decider, ownership, startAt, decideAt: Math.max(committed ?? 0, logEnd), cut: startAt === logStart && logStart > 0 },
-        {
-          log,
-          deliveries,
-          onMessage: (message) => this.#ports.onMessage(partition, message),
-          onTicked: () => this.#ports.onTicked(partition),
-          onTransition: this.#ports.onTransition,
-          onTaken: () => void this.#drop(partition),
-          onFault: (what, fault) => this.#ports.onFault(`${what} (partition ${partition})`, fault),
-        },
-      ),
+    const owned = new OwnedPartition(
+      { decider, ownership, startAt, decideAt: Math.max(committed ?? 0, logEnd), cut: startAt === logStart && logStart > 0 },
+      {
+        log,
+        deliveries,
+        onMessage: (message) => this.#ports.onMessage(partition, message),
+        onTicked: () => this.#ports.onTicked(partition),
+        onTransition: this.#ports.onTransition,
+        onTaken: () => void this.#drop(partition),
+        onFault: (what, fault) => this.#ports.onFault(`${what} (partition ${partition})`, fault),
+      },
     );
-    const owned = this.#owned.get(partition);
-    this.#kept.set(partition, { ownership, settledMs: () => owned?.settledMs, writtenMs: settledMs ?? null });
+    this.#owned.set(partition, owned);
+    this.#lastOwned.set(partition, owned);
     return { startAt };
   }
 
@@ -120,19 +111,16 @@ export class DecideSink implements Sink, StoreKeeper {
 
   /** Writes how far each partition is decided, before its position is committed: whoever reads it goes back from there. */
   async keep(positions: readonly ReachedPosition[], deadlineMs: number): Promise<void> {
-    const signal = AbortSignal.any([AbortSignal.timeout(Math.max(1, deadlineMs)), this.#closed.signal]);
-    await Promise.all(
-      positions.map(async ({ partition }) => {
-        const kept = this.#kept.get(partition);
-        if (kept === undefined) throw new Error(`nothing is known of partition ${partition}`);
-        const watermarkMs = kept.settledMs() ?? null;
-        if (watermarkMs === kept.writtenMs) return;
-        const { epoch, owner } = kept.ownership;
-        const record: PartitionState = { kind: 'partition', partition, watermarkMs, epoch, owner };
-        await this.#ports.log.write(kept.ownership, [record], [], signal);
-        kept.writtenMs = watermarkMs;
-      }),
-    );
+    const signal = AbortSignal.timeout(deadlineMs);
+    const late = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(new Error(`it was not acknowledged within ${deadlineMs} ms`)), { once: true });
+    });
+    const kept = positions.map(async ({ partition }) => {
+      const owned = this.#lastOwned.get(partition);
+      if (owned === undefined) throw new Error(`nothing is known of partition ${partition}`);
+      await owned.keep(signal);
+    });
+    await Promise.race([Promise.all(kept), late]);
   }
 
   async flush(_why: 'revoke' | 'stop', lanes: readonly TopicPartition[]): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Batch, Outcome } from '@tailrace/kafka-kit';
+import { type Batch, type Outcome, systemClock } from '@tailrace/kafka-kit';
 import { decodeMessage } from '../messages/codec.ts';
 import type { Message } from '../messages/message.ts';
 import type { DeliveryOutcome, DeliveryPort } from '../notify/deliveries.ts';
@@ -33,6 +33,9 @@ export interface OwnedOptions {
 const STORED: Outcome = { kind: 'stored' };
 const FOREIGN: Outcome = { kind: 'skipped', reason: 'no-message' };
 
+/** On a revoke the next owner waits for it. */
+const WRITING_ENDS_MS = 1000;
+
 /** Expired records are looked for so often. */
 const EXPIRE_MS = 60_000;
 
@@ -44,6 +47,7 @@ export class OwnedPartition {
   readonly #decideAt: number;
   readonly #owed: OwedSends;
   readonly #closed = new AbortController();
+  #ended = false;
   #cut: boolean;
   #position: number;
   #ticking = false;
@@ -51,6 +55,7 @@ export class OwnedPartition {
   #expiredMs = 0;
   /** Every window before it is decided, and what came of it is acknowledged. */
   #settledMs: number | undefined;
+  #keptMs: number | null;
 
   constructor({ decider, ownership, startAt, decideAt, cut }: OwnedOptions, ports: OwnedPorts) {
     this.decider = decider;
@@ -60,6 +65,7 @@ export class OwnedPartition {
     this.#decideAt = decideAt;
     this.#cut = cut;
     this.#settledMs = decider.settledMs;
+    this.#keptMs = decider.settledMs ?? null;
     this.#owed = new OwedSends(ports.deliveries);
     for (const state of decider.states()) this.#owed.add(state);
   }
@@ -69,8 +75,21 @@ export class OwnedPartition {
     return this.#position >= this.#decideAt;
   }
 
+  /** Up to when the partition is decided, with what came of it acknowledged. */
   get settledMs(): number | undefined {
     return this.#settledMs;
+  }
+
+  /**
+   * Writes up to when the partition is decided, with what came of it acknowledged; nothing where that did not move. Also behind the end: the commit of
+   * a revoke comes last.
+   */
+  async keep(signal: AbortSignal): Promise<void> {
+    const watermarkMs = this.#settledMs ?? null;
+    if (watermarkMs === this.#keptMs) return;
+    const { partition, epoch, owner } = this.ownership;
+    await this.#write([{ kind: 'partition', partition, watermarkMs, epoch, owner }], [], signal);
+    this.#keptMs = watermarkMs;
   }
 
   take(batch: Batch): Outcome[] {
@@ -91,12 +110,12 @@ export class OwnedPartition {
 
   /** Decides, unless it is too early, or the tick before is not written yet. Resolves when it is; never rejects. */
   async tick(nowMs: number): Promise<void> {
-    if (this.#ticking || !this.ready || this.#closed.signal.aborted) return;
+    if (this.#ticking || !this.ready || this.#ended) return;
     this.#ticking = true;
     try {
       await this.#tick(nowMs);
     } catch (fault) {
-      if (!this.#closed.signal.aborted) this.#ports.onFault('decide', fault);
+      if (!this.#ended) this.#ports.onFault('decide', fault);
     } finally {
       this.#ticking = false;
     }
@@ -114,15 +133,19 @@ export class OwnedPartition {
     if (state === undefined) return;
     this.#write([state], []).catch((fault: unknown) => {
       // Given up with the partition: whoever has it now tells it again, under the same key.
-      if (!this.#closed.signal.aborted) this.#ports.onFault('write what was told', fault);
+      if (!this.#ended) this.#ports.onFault('write what was told', fault);
     });
   }
 
-  /** Lets go: nothing more is decided, written or sent. Resolves when what is being written is, or is given up. */
+  /** Lets go: nothing more is decided or sent. What is being written may end within a moment, then it is given up. */
   async close(): Promise<void> {
+    this.#ended = true;
     this.#owed.forget();
+    const given = new AbortController();
+    await Promise.race([this.#writing, systemClock.sleep(WRITING_ENDS_MS, given.signal)]);
+    given.abort();
     this.#closed.abort();
-    await this.#writing.catch(() => undefined);
+    await this.#writing;
   }
 
   async #tick(nowMs: number): Promise<void> {
@@ -133,27 +156,34 @@ export class OwnedPartition {
     const records = [...this.decider.takeSilences(), ...states];
     const gone = expires ? this.decider.takeExpired(nowMs) : [];
     if (records.length > 0 || gone.length > 0) await this.#write(records, gone);
-    if (this.#closed.signal.aborted) return;
+    if (this.#ended) return;
     this.#settledMs = settledMs;
     for (const state of states) {
       for (const transition of state.transitions) if (transition.atMs === nowMs) this.#ports.onTransition(transition);
       this.#owed.add(state);
     }
     if (this.#owed.isWaiting) {
-      if (!(await this.#ports.log.isOurs(this.ownership))) {
+      if (!(await this.#behindWrites(() => this.#ports.log.isOurs(this.ownership)))) {
         this.#ports.onTaken();
         return;
       }
-      if (!this.#closed.signal.aborted) this.#owed.offer();
+      if (!this.#ended) this.#owed.offer();
     }
     this.#ports.onTicked();
   }
 
-  #write(records: readonly StateRecord[], gone: readonly StateRecord[]): Promise<void> {
-    const { signal } = this.#closed;
-    const writing = this.#writing.catch(() => undefined).then(() => this.#ports.log.write(this.ownership, records, gone, signal));
-    this.#writing = writing;
-    return writing;
+  #write(records: readonly StateRecord[], gone: readonly StateRecord[], signal = this.#closed.signal): Promise<void> {
+    return this.#behindWrites(() => this.#ports.log.write(this.ownership, records, gone, signal));
+  }
+
+  /** Does what must not overlap with a write, once those before it have ended. */
+  #behindWrites<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#writing.then(work);
+    this.#writing = done.then(
+      () => undefined,
+      () => undefined,
+    );
+    return done;
   }
 }
 

@@ -20,6 +20,12 @@ export interface RuleStates {
 /** A group that fires for want of events is waited for so long. */
 const GIVE_UP_MS = 86_400_000;
 
+/** Windows so far behind the newest time that was heard of are not decided any more: nothing of them is kept so long. */
+const OLDEST_MS = 7 * 86_400_000;
+
+/** Behind by so many windows, those in which a group has nothing are passed over at once. */
+const MANY_STEPS = 100;
+
 /** Decides the windows of one rule, in order. */
 export class RuleDecider {
   readonly rule: Rule;
@@ -72,7 +78,7 @@ export class RuleDecider {
   }
 
   #settle(untilMs: number): void {
-    const fromMs = this.settledMs ?? Math.min(this.store.oldestMs, untilMs);
+    const fromMs = Math.max(this.settledMs ?? Math.min(this.store.oldestMs, untilMs), untilMs - OLDEST_MS);
     this.store.seal(untilMs);
     if (endAfter(fromMs, this.#stepMs) <= untilMs) {
       for (const [group, panes] of this.store.groups) this.#settleGroup(group, panes, fromMs, untilMs);
@@ -93,12 +99,28 @@ export class RuleDecider {
     for (; endMs <= untilMs; endMs += step) {
       if (state?.state !== 'firing') {
         // Nothing of the group is in reach: nothing fires before its next pane.
-        if (panes === undefined || Math.max(panes.newestMs, panes.forgottenMs) < endMs - readBackMs(this.rule, this.#paneMs)) return;
+        if (panes === undefined) return;
+        const nearestMs = this.#nearest(panes, endMs, untilMs);
+        if (nearestMs === undefined) return;
+        if (nearestMs >= endMs) {
+          endMs = endAfter(nearestMs, step) - step;
+          continue;
+        }
         const verdict = firesAt(this.#context, panes, endMs, false);
         if (verdict === 'holds') this.#states.write(begun(state, this.#states.deciding(group), this.#turn(panes, endMs), endMs));
       } else this.#goOn(state, panes, endMs);
       state = this.#states.get(group);
     }
+  }
+
+  /** A pane that a window's verdict may depend on, or where there is none the first one behind it; undefined: there is none either. */
+  #nearest(panes: GroupPanes, endMs: number, untilMs: number): number | undefined {
+    const fromMs = endMs - readBackMs(this.rule, this.#paneMs);
+    if (Math.max(panes.newestMs, panes.forgottenMs) < fromMs) return undefined;
+    if (untilMs - endMs < MANY_STEPS * this.#stepMs || panes.forgottenMs >= fromMs) return fromMs;
+    let nearestMs = Number.POSITIVE_INFINITY;
+    for (const startMs of panes.panes.keys()) if (startMs >= fromMs && startMs < nearestMs) nearestMs = startMs;
+    return nearestMs;
   }
 
   /** A settled window of a group that fires: the episode goes on or ends, or a stretch before it shows. */
@@ -143,13 +165,14 @@ export class RuleDecider {
     panes.changedMs = Number.POSITIVE_INFINITY;
     const state = this.#states.get(group);
     if (state?.state === 'firing') return;
-    const decidedMs = Math.max(this.settledMs ?? Number.NEGATIVE_INFINITY, state?.decidedMs ?? Number.NEGATIVE_INFINITY);
+    const heardMs = this.#context.coverage.greatestMs() ?? Number.NEGATIVE_INFINITY;
+    const before = Math.max(this.settledMs ?? Number.NEGATIVE_INFINITY, state?.decidedMs ?? Number.NEGATIVE_INFINITY);
+    const decidedMs = Math.max(before, heardMs - OLDEST_MS);
     const step = this.#stepMs;
     const lastMs = endAfter(panes.newestMs, step);
     let endMs = endAfter(Math.max(decidedMs, changedMs, oldestOf(panes)), step);
     while (endMs <= lastMs) {
       if (firesAt(this.#context, panes, endMs, false) === 'holds') {
-        const before = Math.max(this.settledMs ?? Number.NEGATIVE_INFINITY, state?.decidedMs ?? Number.NEGATIVE_INFINITY);
         this.#states.write(
           begun(state, this.#states.deciding(group), this.#turn(panes, endMs), finiteOr(before, endMs - this.rule.window.ms)),
         );

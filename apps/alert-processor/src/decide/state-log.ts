@@ -35,6 +35,8 @@ export interface Ownership {
   readonly owner: string;
   /** Up to here nobody took the partition over behind our own record. */
   provenEnd: number;
+  /** Records of ours behind it that are acknowledged. */
+  ownSince: number;
 }
 
 export interface TakenOver {
@@ -63,31 +65,35 @@ export class StateLog {
   }
 
   /** Resolves once every record is acknowledged, however long that takes; rejects only when the signal aborts. `gone`: those that get a tombstone. */
-  async write({ partition }: Ownership, records: readonly StateRecord[], gone: readonly StateRecord[], signal: AbortSignal): Promise<void> {
+  async write(ownership: Ownership, records: readonly StateRecord[], gone: readonly StateRecord[], signal: AbortSignal): Promise<void> {
     const { topic } = this.#ports;
+    const { partition } = ownership;
     const keyOf = (record: StateRecord) => Buffer.from(stateKey(record));
     const written = records.map((record) => ({ topic, partition, key: keyOf(record), value: encodeState(record) }));
     const deleted = gone.map((record) => ({ topic, partition, key: keyOf(record), value: null }));
     await this.#publish([...written, ...deleted], signal);
+    ownership.ownSince += written.length + deleted.length;
   }
 
   /**
    * Whether nobody took the partition over up to now: what was acknowledged before the call is then read by whoever comes next, and may be acted
-   * upon. A process that was stopped for a while and does not know of its successor finds out here.
+   * upon. A process that was stopped for a while and does not know of its successor finds out here. No write of ours may be under way: as long as
+   * the log is as long as our own records make it, there is no other's, and nothing needs to be read.
    */
   async isOurs(ownership: Ownership): Promise<boolean> {
     const { topic } = this.#ports;
-    const { partition, epoch, owner, provenEnd } = ownership;
+    const { partition, epoch, owner, provenEnd, ownSince } = ownership;
     const end = await this.#ends.ask(partition);
-    if (end > provenEnd) {
+    if (end !== provenEnd + ownSince) {
       for await (const records of this.#ports.read([{ topic, partition, from: provenEnd, to: end }])) {
         for (const { value } of records) {
           const record = value === null ? undefined : decodeState(value);
           if (record?.kind === 'partition' && record.owner !== owner && record.epoch >= epoch) return false;
         }
       }
-      ownership.provenEnd = end;
     }
+    ownership.provenEnd = end;
+    ownership.ownSince = 0;
     return true;
   }
 
@@ -111,7 +117,7 @@ export class StateLog {
     const taken = ranges.map(({ partition, to }) => {
       const known = tables.get(partition)?.records.find((record) => record.kind === 'partition');
       const record: StateRecord = { kind: 'partition', partition, watermarkMs: known?.watermarkMs ?? null, epoch: to, owner };
-      return { ownership: { partition, epoch: to, owner, provenEnd: to }, record };
+      return { ownership: { partition, epoch: to, owner, provenEnd: to, ownSince: 1 }, record };
     });
     const fates = await this.#ports.publisher.publish(
       taken.map(({ record, ownership: { partition } }) => ({

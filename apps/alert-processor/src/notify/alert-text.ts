@@ -6,7 +6,7 @@ export function headline({ status, severity, summary }: Notification): string {
   return oneLine(`${status === 'firing' ? `FIRING ${severity}` : 'RESOLVED'}: ${summary}`);
 }
 
-/** What people need behind the headline, a name and its text each. */
+/** What people need behind the headline, a name and its text each. What comes from events stands on one line, so that it can not look like another detail. */
 export function details(notification: Notification): readonly (readonly [name: string, text: string])[] {
   const { status, rule, group, labels, response, runbook, startedMs, evidence, incident } = notification;
   const named = Object.entries(group).map(([name, value]) => `${name}=${value ?? '(none)'}`);
@@ -17,12 +17,12 @@ export function details(notification: Notification): readonly (readonly [name: s
       : [];
   return [
     ...to,
-    ['Evidence', evidence.text],
+    ['Evidence', oneLine(evidence.text)],
     ['Since', isoTime(startedMs)],
     ['Complete up to', evidence.completeUpToMs === null ? 'not known' : isoTime(evidence.completeUpToMs)],
-    ...(evidence.missing.length === 0 ? [] : ([['Not seen', evidence.missing.join('; ')]] as const)),
+    ...(evidence.missing.length === 0 ? [] : ([['Not seen', oneLine(evidence.missing.join('; '))]] as const)),
     ['Rule', rule],
-    ...(named.length === 0 ? [] : ([['Group', named.join(', ')]] as const)),
+    ...(named.length === 0 ? [] : ([['Group', oneLine(named.join(', '))]] as const)),
     ...(about.length === 0 ? [] : ([['Labels', about.join(', ')]] as const)),
     ['Incident', incident],
   ];

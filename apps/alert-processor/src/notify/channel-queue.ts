@@ -101,10 +101,9 @@ export class ChannelQueue {
   #pump(): void {
     if (this.#closed !== 'open') return;
     const nowMs = this.#ports.clock.nowMs();
-    const first = [...this.#lines.values()].flatMap(([entry]) => (entry !== undefined && entry.flight === undefined ? [entry] : []));
-    first.sort((a, b) => a.dueMs - b.dueMs);
-    for (const entry of first) {
-      if (this.#sending >= this.#ports.limits.sends) return;
+    while (this.#sending < this.#ports.limits.sends) {
+      const entry = this.#next();
+      if (entry === undefined) return;
       const atMs = Math.max(entry.dueMs, this.#restMs);
       if (atMs > nowMs) {
         this.#wakeAt(atMs);
@@ -113,6 +112,14 @@ export class ChannelQueue {
       this.#sending += 1;
       void this.#try(entry);
     }
+  }
+
+  /** Of the first of each incident the one that is due first, those on their way left out. */
+  #next(): Entry | undefined {
+    let next: Entry | undefined;
+    for (const [entry] of this.#lines.values())
+      if (entry !== undefined && entry.flight === undefined && (next === undefined || entry.dueMs < next.dueMs)) next = entry;
+    return next;
   }
 
   #wakeAt(atMs: number): void {
@@ -166,7 +173,8 @@ export class ChannelQueue {
     const tryMs = this.#notifier.tryMs ?? limits.tryMs;
     const ended = new AbortController();
     let late = false;
-    const sent = this.#notifier.send(notification, flight.signal).catch(
+    const send = async (): Promise<SendOutcome> => this.#notifier.send(notification, flight.signal);
+    const sent = send().catch(
       // A fault of ours in one channel must end neither the process nor the alert.
       (error: unknown): SendOutcome => ({ kind: 'retry', reason: error instanceof Error ? error.message : String(error) }),
     );

@@ -143,3 +143,17 @@ test('a channel that no notifier has is given up with its name, after the delive
   await settled();
   expect(told).toEqual(['a/firing given-up 0 no notifier is called gone any more']);
 });
+
+test('a notifier that throws takes no place away and ends nothing: it is tried again', async () => {
+  const { notifier, deliveries, clock, told } = rig({ sends: 1 });
+  const send = notifier.send.bind(notifier);
+  notifier.send = () => {
+    notifier.send = send;
+    throw new Error('a fault of ours');
+  };
+  deliveries.deliver(delivery('a'));
+  await clock.advance(1000);
+  notifier.tries[0]?.answer({ kind: 'sent' });
+  await clock.advance(0);
+  expect(told).toEqual(['a/firing retry 1 a fault of ours', 'a/firing sent 2']);
+});

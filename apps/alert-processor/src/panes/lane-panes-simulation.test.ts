@@ -105,6 +105,7 @@ class Increments extends Mutant {
 
 const mutants: readonly (readonly [name: string, wrong: Wrong])[] = [
   ['no rewind', { rewinds: false }],
+  ['a rewind of nothing but the last record', { rewindMs: 0 }],
   ['panes before R are published', { publishesBeforeR: true }],
   ['the clock closes panes', { open: (...args) => new ClosedByTheClock(...args) }],
   ['panes are opened again', { open: (...args) => new OpenedAgain(...args) }],

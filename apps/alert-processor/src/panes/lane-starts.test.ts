@@ -5,8 +5,8 @@ import { LaneStarts } from './lane-starts.ts';
 const MINUTE_MS = 60_000;
 const NOW_MS = 10_000_000;
 const SPANS = { paneMs: 10_000, latenessMs: MINUTE_MS };
-/** pane + lateness + 5 min */
-const REWIND_MS = 370_000;
+/** pane + lateness */
+const REWIND_MS = 70_000;
 
 /** A log whose record at an offset has the broker time that `timeOf` says; undefined: no record stands there. */
 interface MemoryLog {
@@ -31,6 +31,7 @@ class World {
   readonly starts = new LaneStarts(
     {
       nowMs: () => NOW_MS,
+      sleep: async () => {},
       reader: {
         firstRecords: async (positions) => {
           if (positions.length > 0) this.readings += 1;
@@ -66,19 +67,19 @@ class World {
 /** One record a second. */
 const steady = (start: number, end: number): MemoryLog => ({ start, end, timeOf: (offset) => offset * 1000 });
 
-test('R is the time of the record before the commit less pane, lateness and five minutes; the lane begins at the first record of that time', async () => {
+test('R is the time of the record before the commit less pane and lateness; the lane begins at the first record of that time', async () => {
   const world = new World();
-  expect(await world.starts.of(world.lane(1000, steady(0, 1500)))).toEqual({ startAt: 629, fromMs: 999_000 - REWIND_MS });
+  expect(await world.starts.of(world.lane(1000, steady(0, 1500)))).toEqual({ startAt: 929, fromMs: 999_000 - REWIND_MS });
 });
 
 test('a log that begins later than R: its start, and nothing before its first record is counted', async () => {
   const world = new World();
-  expect(await world.starts.of(world.lane(1000, steady(800, 1500)))).toEqual({ startAt: 800, fromMs: 800_000 });
+  expect(await world.starts.of(world.lane(1000, steady(950, 1500)))).toEqual({ startAt: 950, fromMs: 950_000 });
 });
 
 test('a log that never lost a record is whole, however young it is', async () => {
   const world = new World();
-  expect(await world.starts.of(world.lane(100, steady(0, 100)))).toEqual({ startAt: 0, fromMs: 99_000 - REWIND_MS });
+  expect(await world.starts.of(world.lane(50, steady(0, 50)))).toEqual({ startAt: 0, fromMs: 49_000 - REWIND_MS });
 });
 
 test('nothing is left before the commit: the log start’s time stands for it', async () => {
@@ -118,7 +119,12 @@ test('a look-up that fails is told to every lane that waited for it, and the nex
   const world = new World();
   const lane = world.lane(1000, steady(0, 1500));
   const broken = new LaneStarts(
-    { nowMs: () => 0, reader: { firstRecords: () => Promise.reject(new Error('away')) }, admin: { offsetsAtTimes: async () => [] } },
+    {
+      nowMs: () => 0,
+      sleep: async () => {},
+      reader: { firstRecords: () => Promise.reject(new Error('away')) },
+      admin: { offsetsAtTimes: async () => [] },
+    },
     SPANS,
   );
   await expect(broken.of(lane)).rejects.toThrow('away');

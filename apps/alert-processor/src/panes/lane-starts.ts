@@ -11,10 +11,9 @@ export interface LaneStartPorts {
   readonly reader: Pick<TimeReader, 'firstRecords'>;
   readonly admin: Pick<ClusterAdmin, 'offsetsAtTimes'>;
   readonly nowMs: () => number;
+  readonly sleep: (ms: number) => Promise<void>;
 }
 
-/** How far a broker's clock may step back when a partition's leader changes. */
-const CLOCK_STEP_MS = 5 * 60_000;
 /** Partitions are assigned in one go: their look-ups share requests. */
 const GATHER_MS = 10;
 /** How far back a record before the commit is looked for where offsets hold none (markers of transactions), step by step. */
@@ -28,8 +27,9 @@ interface Asked {
 
 /**
  * Where lanes begin (design, section 10): at the first offset whose broker time is at R or later. R = (broker time of the last record before the
- * commit; none left: the log start's) - (pane + lateness + 5 min). A pane that starts at R or later then has all of its records at or behind that
+ * commit; none left: the log start's) - (pane + lateness). A pane that starts at R or later then has all of its records at or behind that
  * offset, as a pane that an earlier owner published unfinished must have. Where the log begins later than R its start takes the place of R.
+ * Why no more time is needed for clocks that step back: docs/decisions/0024-a-lane-goes-back-to-its-open-panes.md.
  */
 export class LaneStarts {
   readonly #ports: LaneStartPorts;
@@ -37,9 +37,9 @@ export class LaneStarts {
   #asked: Asked[] = [];
   #running: Promise<void> | undefined;
 
-  constructor(ports: LaneStartPorts, { paneMs, latenessMs }: Pick<RuleSet, 'paneMs' | 'latenessMs'>, clockStepMs = CLOCK_STEP_MS) {
+  constructor(ports: LaneStartPorts, { paneMs, latenessMs }: Pick<RuleSet, 'paneMs' | 'latenessMs'>) {
     this.#ports = ports;
-    this.#rewindMs = paneMs + latenessMs + clockStepMs;
+    this.#rewindMs = paneMs + latenessMs;
   }
 
   /** Of a lane whose commit lies within its log. Rejects when the cluster does not answer. */
@@ -52,7 +52,7 @@ export class LaneStarts {
 
   async #run(): Promise<void> {
     while (this.#asked.length > 0) {
-      await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
+      await this.#ports.sleep(GATHER_MS);
       const asked = this.#asked.splice(0);
       try {
         const starts = await this.#look(asked.map(({ lane }) => lane));

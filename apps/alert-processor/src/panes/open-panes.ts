@@ -33,8 +33,6 @@ export interface OpenPanesOptions {
   readonly maxPollIntervalMs: number;
   /** The clock that the ends of lanes are told by. */
   readonly nowMs: () => number;
-  /** How far a broker's clock may step back; not said: 5 min. */
-  readonly clockStepMs?: number;
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly observe: (event: RuntimeEvent) => void;
@@ -99,7 +97,7 @@ export async function openPanes(options: OpenPanesOptions): Promise<Panes> {
       },
     });
     const sink = new PanesSink(rules.current, {
-      starts: new LaneStarts({ reader, admin, nowMs: options.nowMs }, rules.current, options.clockStepMs),
+      starts: new LaneStarts({ reader, admin, nowMs: options.nowMs, sleep: systemClock.sleep }, rules.current),
       partials,
       admin,
       firstTime: async ({ topic, partition }, first) =>

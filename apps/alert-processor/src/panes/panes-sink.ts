@@ -174,11 +174,12 @@ export class PanesSink implements Sink {
         news.map(({ told }) => told.leftOut),
       );
       this.#unpublished = [];
-      for (const { lane, told } of news) lane.acknowledged(told.next);
       const marked = news.filter(({ lane }) => !retired.includes(lane));
       const marks = marked.map(({ told }) => told.mark);
       if (marks.length > 0) await partials.marks(news[0]?.told.rules ?? [], marks, signal);
       for (const { lane, told } of marked) lane.markedMs = told.mark.watermarkMs;
+      // Behind the marks: what is committed is told of, so a next owner counts on from where stage 2 was told, and nothing looks unread between.
+      for (const { lane, told } of news) lane.acknowledged(told.next);
     } catch (fault) {
       this.#retired.push(...retired);
       // Behind an abort nothing is answered: what waits is read again by the next owner.

@@ -7,7 +7,7 @@ import { plainRule, ruleSet } from '../testing/plain-rules.ts';
 import { steadyTraffic } from '../testing/steady-traffic.ts';
 
 const PARTITIONS = 4;
-const SPANS = { paneMs: 2000, latenessMs: 4000, clockStepMs: 500 };
+const SPANS = { paneMs: 2000, latenessMs: 4000 };
 const WAIT = { timeout: 30_000, interval: 100 };
 /** The session is 6 s; then the members that are left share anew. */
 const TAKE_OVER_MS = 10_000;
@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 const rules = () => new TestRules(ruleSet([plainRule()], { paneMs: SPANS.paneMs, latenessMs: SPANS.latenessMs }));
-const member = (made: PanesRig) => made.open(rules(), { clockStepMs: SPANS.clockStepMs });
+const member = (made: PanesRig) => made.open(rules());
 const reading = (panes: Awaited<ReturnType<typeof member>>): number =>
   panes.runtime.lanes().filter(({ phase }) => phase === 'running').length;
 
@@ -64,7 +64,6 @@ test('Kafka deleted what was not counted: on from the log’s start, and the mar
   await deleteRecordsBefore(made.settings, { topic: made.events, partition: 0 }, 60);
   const gaps: string[] = [];
   const told = await made.open(rules(), {
-    clockStepMs: SPANS.clockStepMs,
     observe: (event) => {
       if (event.kind === 'gap') gaps.push(`${event.gap.kind} ${event.gap.from}-${event.gap.to} ${event.done}`);
     },
@@ -106,7 +105,7 @@ test('a rule that comes while it runs is counted from the next pane on, and its 
   rig = await PanesRig.make(1);
   const made = rig;
   const changing = rules();
-  const panes = await made.open(changing, { clockStepMs: SPANS.clockStepMs });
+  const panes = await made.open(changing);
   await vi.waitFor(() => expect(reading(panes)).toBe(1), WAIT);
   await made.post(eventsNow(10), 0);
   await made.untilRead();

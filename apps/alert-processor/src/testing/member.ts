@@ -8,25 +8,30 @@ import type { PanesRig } from './panes-rig.ts';
 const main = fileURLToPath(new URL('./panes-process.ts', import.meta.url));
 const children = new Set<ChildProcess>();
 
-/** A member as a process of its own. Resolves once it reads so many partitions. */
+/** A member of stage 1 as a process of its own. Resolves once it reads so many partitions. */
 export async function startMember(
   rig: PanesRig,
   partitions: number,
-  options: Pick<PanesProcessOptions, 'paneMs' | 'latenessMs' | 'clockStepMs'>,
+  options: Pick<PanesProcessOptions, 'paneMs' | 'latenessMs'>,
 ): Promise<ChildProcess> {
   const { settings: kafka, group, events, partials: partialsTopic } = rig;
   const told: PanesProcessOptions = { kafka, group, topics: [events], partialsTopic, tickMs: 50, ...options };
-  const child = spawn(process.execPath, ['--conditions=tailrace-src', '--import', 'tsx', main, JSON.stringify(told)], {
+  return await startProcess(main, told, (lines) => lines.size >= partitions);
+}
+
+/** A script of these sources as a process of its own, with its settings as JSON. Resolves once what it wrote, each line once, says that it runs. */
+export async function startProcess(script: string, told: object, runs: (lines: ReadonlySet<string>) => boolean): Promise<ChildProcess> {
+  const child = spawn(process.execPath, ['--conditions=tailrace-src', '--import', 'tsx', script, JSON.stringify(told)], {
     env: { PATH: '/usr/bin:/bin', UV_THREADPOOL_SIZE: '16' },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   children.add(child);
-  const reads = new Set<string>();
-  const lines = createInterface({ input: child.stdout }).on('line', (line) => reads.add(line));
+  const written = new Set<string>();
+  const lines = createInterface({ input: child.stdout }).on('line', (line) => written.add(line));
   const gone = once(child, 'close').then(() => {
     throw new Error('the member ended');
   });
-  while (reads.size < partitions) await Promise.race([once(lines, 'line'), gone]);
+  while (!runs(written)) await Promise.race([once(lines, 'line'), gone]);
   // Safe: it is killed in the end, and nobody waits for this any more.
   gone.catch(() => {});
   return child;

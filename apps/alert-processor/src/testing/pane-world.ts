@@ -4,8 +4,8 @@ import { LanePanes } from '../panes/lane-panes.ts';
 import type { EventObject, RuleSet } from '../rules/rule.ts';
 import { LATENESS_MS, PANE_MS, plainRule, ruleSet } from './plain-rules.ts';
 
-/** What the rewind reaches back behind pane and lateness. */
-const SLACK_MS = 5 * 60_000;
+/** What a rewind may reach back further than pane and lateness: nothing needs it, and it does no harm. */
+const SLACKS_MS = [0, 5 * 60_000];
 
 export interface WorldRecord {
   readonly brokerMs: number;
@@ -20,6 +20,8 @@ export interface Wrong {
   /** Opens a lane; LanePanes itself where no mutant stands in. */
   readonly open?: (source: Source, rules: RuleSet, fromMs: number, random: Random) => Lane;
   readonly rewinds?: boolean;
+  /** Behind the last record before the commit. */
+  readonly rewindMs?: number;
   /** Publishes panes that start before R, too. */
   readonly publishesBeforeR?: boolean;
 }
@@ -75,6 +77,8 @@ export class PaneWorld {
   private readonly kept = new Map<string, Map<string, Cell>>();
   private readonly expected: Map<string, number>;
   private readonly starts: number[];
+  /** The same one for as long as the world stands: a shorter one would leave unfinished what a longer one began. */
+  private readonly slackMs: number;
   private greatestMarkMs: number | undefined;
   private committed = 0;
   private position = 0;
@@ -89,6 +93,7 @@ export class PaneWorld {
     private readonly random: Random,
     private readonly wrong: Wrong = {},
   ) {
+    this.slackMs = random.pick(SLACKS_MS);
     this.expected = recount(log);
     this.starts = [...this.expected.keys()].map((key) => Number(key.split(' ', 1)[0]));
     this.lane = this.restart();
@@ -101,7 +106,7 @@ export class PaneWorld {
   /** Design, section 10: what a lane does on assignment. */
   private restart(): Lane {
     const last = this.log[this.committed - 1] ?? this.log[0];
-    const rewindMs = (last?.brokerMs ?? 0) - (PANE_MS + LATENESS_MS + SLACK_MS);
+    const rewindMs = (last?.brokerMs ?? 0) - (this.wrong.rewindMs ?? PANE_MS + LATENESS_MS + this.slackMs);
     this.position = this.wrong.rewinds === false ? this.committed : this.log.findIndex(({ brokerMs }) => brokerMs >= rewindMs);
     const fromMs = this.wrong.publishesBeforeR === true ? 0 : rewindMs;
     this.lane = this.wrong.open?.(this.source, this.rules, fromMs, this.random) ?? new LanePanes(this.source, this.rules, { fromMs });

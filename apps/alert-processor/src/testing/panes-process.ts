@@ -4,8 +4,7 @@ import { type OpenPanesOptions, openPanes } from '../panes/open-panes.ts';
 import { plainRule, ruleSet } from './plain-rules.ts';
 
 /** What a member is told on its command line, as JSON. */
-export interface PanesProcessOptions
-  extends Pick<OpenPanesOptions, 'kafka' | 'group' | 'topics' | 'partialsTopic' | 'tickMs' | 'clockStepMs'> {
+export interface PanesProcessOptions extends Pick<OpenPanesOptions, 'kafka' | 'group' | 'topics' | 'partialsTopic' | 'tickMs'> {
   readonly paneMs: number;
   readonly latenessMs: number;
 }

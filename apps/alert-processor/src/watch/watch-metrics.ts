@@ -37,6 +37,14 @@ export const WATCH_METRICS = {
     says: 'How long ago everything of a partition was counted, and decided upon. No sample where this process decides nothing.',
     respond: 'Above 30 s alerts are late, and the alert `tailrace.behind` says so: see what it tells you to do.',
   },
+  readerHeard: {
+    name: 'tailrace_alert_reader_heard_seconds',
+    type: 'gauge',
+    unit: 'seconds',
+    labels: { partition: 'those of the stream' },
+    says: 'How long ago the reader of a partition told how far it was, and everything was decided that it had told by then.',
+    respond: 'Above 30 s nobody reads the partition, and the alert `tailrace.blind` says so.',
+  },
   heartbeats: {
     name: 'tailrace_alert_heartbeats_total',
     type: 'counter',

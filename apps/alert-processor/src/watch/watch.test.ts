@@ -89,7 +89,11 @@ test('canaries go round through a gateway, conditions are told in every second, 
   watch.accepted(7, canaryCell(clock.nowMs()));
   await clock.advance(1000);
   watch.ticked(7);
+  expect(await counted('tailrace_alert_counted_behind_seconds{partition="0"} 2.5')).toBe(false);
+  // Only the next tick has decided upon all that was known at the look.
+  watch.ticked(7);
   expect(await counted('tailrace_alert_counted_behind_seconds{partition="0"} 2.5')).toBe(true);
+  expect(await counted('tailrace_alert_reader_heard_seconds{partition="0"} 1')).toBe(true);
   await clock.advance(4000);
   await until('tailrace_alert_heartbeats_total{outcome="sent"} 1');
   expect(await metricFaults(metrics, WATCH_METRICS)).toEqual([]);

@@ -57,8 +57,10 @@ export class Watch {
   readonly #takenIn = new Map<number, Map<number, number>>();
   /** When each decider last ticked. */
   readonly #tickedMs = new Map<number, number>();
-  /** As they were at the last look. */
+  /** As they were at the last look but for what is not decided yet: each decider has ticked since. */
   #sources: readonly SourceView[] = [];
+  /** Those of the last look, and which deciders have ticked since. */
+  #looked: { readonly sources: readonly SourceView[]; readonly ticked: Set<number> } | undefined;
   #lookedMs = 0;
 
   constructor(options: WatchOptions, ports: WatchPorts) {
@@ -68,6 +70,7 @@ export class Watch {
     this.#figures = registerMetrics(ports.metrics, WATCH_METRICS, {
       canaryAge: (set) => this.#setAges(set),
       countedBehind: (set) => this.#setBehind(set),
+      readerHeard: (set) => this.#setHeard(set),
     });
     const tell = (fault: string | undefined, well: string) => (fault === undefined ? log.info(well) : log.error(fault));
     this.#poster =
@@ -120,6 +123,7 @@ export class Watch {
       if (roundTripMs !== undefined) this.#figures.canaryRoundTrip.observe(Math.max(0, roundTripMs) / 1000);
     }
     this.#takenIn.delete(decider);
+    this.#settle(decider);
     if (nowMs - this.#lookedMs < LOOK_MS) return;
     this.#lookedMs = nowMs;
     this.#look(nowMs);
@@ -132,17 +136,33 @@ export class Watch {
   #look(nowMs: number): void {
     const { deciding } = this.#ports;
     const sources = deciding.sources();
-    this.#sources = sources ?? [];
     if (sources === undefined) {
+      this.#sources = [];
+      this.#looked = undefined;
       // Another member decides; what was not heard of meanwhile is no fault when this one begins again.
       this.#deadMan = undefined;
       return;
     }
+    this.#looked ??= { sources, ticked: new Set() };
     const { stream, latenessMs, allowedDelayMs } = this.#options;
     this.#deadMan ??= new DeadMan({ stream, latenessMs, allowedDelayMs, sinceMs: nowMs });
     const canaries =
       this.#poster === undefined ? {} : { canaries: { states: this.#track.states(nowMs), failing: this.#track.failing(nowMs) } };
     for (const condition of this.#deadMan.look({ sources, ...canaries }, nowMs)) deciding.condition(condition, nowMs);
+  }
+
+  /** What was heard at the last look is decided upon once every decider has ticked behind it. */
+  #settle(decider: number): void {
+    if (this.#looked === undefined) return;
+    this.#looked.ticked.add(decider);
+    if (!this.#ports.deciding.owned().every((owned) => this.#looked?.ticked.has(owned))) return;
+    this.#sources = this.#looked.sources;
+    this.#looked = undefined;
+  }
+
+  #setHeard(set: SetGauge<'partition'>): void {
+    const nowMs = this.#ports.clock.nowMs();
+    for (const { partition, heardMs } of this.#sources) if (heardMs !== undefined) set({ partition }, Math.max(0, nowMs - heardMs) / 1000);
   }
 
   #setBehind(set: SetGauge<'partition'>): void {

@@ -128,6 +128,17 @@ it.concurrent('I9 deleted under a stopped group: skipped or recorded, and read o
   }
 });
 
+it.concurrent('I9 deleted under a stopped group, fresh-first: on at what is fresh, also above the log’s start, and that is committed', async () => {
+  const { topic, group } = await lostWhileAway();
+  const member = await join(topic, group, { kind: 'fresh-first', freshFrom: async () => 170 });
+  await until(() => member.sink.stored.length === 30, 'the rest');
+  expect([member.sink.told, member.gaps]).toEqual([['expired 100-170 after nothing'], ['expired 100-170 fresh']]);
+  expect(member.sink.offsets).toEqual(range(170, 200));
+  expect(await member.runtime.stop()).toMatchObject({ abandonedRecords: 0, committed: true });
+  const [position] = await (await real.admin()).groupLag(group, [topic]);
+  expect(position?.committed).toBe(200);
+});
+
 it.concurrent('I9 deleted under a running lane: told behind what was handed over, and read on', async () => {
   const topic = await real.topic(1);
   const { runtime, sink, gaps } = await join(topic, real.name('group'), RECORD);

@@ -1,0 +1,146 @@
+import { expect, test } from 'vitest';
+import { encodeMessage } from '../messages/codec.ts';
+import type { Message } from '../messages/message.ts';
+import type { Delivery } from '../notify/deliveries.ts';
+import { T0, WEB } from '../testing/decider-bench.ts';
+import { PANE_MS, plainRule, ruleSet } from '../testing/plain-rules.ts';
+import type { StateRecord } from './alert-state.ts';
+import { Decider } from './decider.ts';
+import { OwnedPartition } from './owned-partition.ts';
+
+const RULE = { name: 'events-by-service', version: 'v1' };
+
+/** One owned partition with a log that answers when the test says, and channels that take what the test lets them. */
+class Bench {
+  readonly written: StateRecord[][] = [];
+  readonly delivered: string[] = [];
+  readonly forgotten: string[] = [];
+  ours = true;
+  taken = 0;
+  takes = true;
+  ticked = 0;
+  readonly owned: OwnedPartition;
+  readonly #acks: (() => void)[] = [];
+  #offset = 0;
+
+  constructor(decideAt = 0) {
+    const decider = new Decider({ partition: 0, ownEpoch: 0, channels: ['oncall'] });
+    decider.setRules(ruleSet([plainRule()]));
+    decider.setSources([{ topic: 'service-events', partition: 0 }]);
+    this.owned = new OwnedPartition(
+      { decider, ownership: { partition: 0, epoch: 0, owner: 'me', provenEnd: 0, ownSince: 1 }, startAt: 0, decideAt, cut: false },
+      {
+        log: {
+          write: (_owner, records) => {
+            this.written.push([...records]);
+            return new Promise((resolve) => this.#acks.push(resolve));
+          },
+          isOurs: async () => this.ours,
+        },
+        deliveries: {
+          deliver: ({ notification }: Delivery) => {
+            if (this.takes) this.delivered.push(notification.key);
+            return this.takes;
+          },
+          forget: (keys) => void this.forgotten.push(...keys),
+        },
+        onMessage: () => {},
+        onTicked: () => {
+          this.ticked += 1;
+        },
+        onTransition: () => {},
+        onTaken: () => {
+          this.taken += 1;
+        },
+        onFault: (what, fault) => {
+          throw new Error(what, { cause: fault });
+        },
+      },
+    );
+  }
+
+  acknowledge(): void {
+    for (const resolve of this.#acks.splice(0)) resolve();
+  }
+
+  fires(): void {
+    const times = { paneMs: T0, offset: 1, brokerMs: T0 + PANE_MS - 1, eventMs: T0 };
+    const source = { topic: 'service-events', incarnation: 'AbCd-_12', partition: 0 };
+    this.take({ kind: 'cells', cells: [{ rule: RULE, group: WEB, source, ...times, partial: ['count', 6] }] });
+  }
+
+  take(message: Message | undefined): readonly unknown[] {
+    const value = message === undefined ? Buffer.from('what') : encodeMessage(message);
+    const offset = this.#offset++;
+    return this.owned.take({ length: 1, offset: () => offset, value: () => value, timestampMs: () => T0 } as never);
+  }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+test('nothing is handed over before its state is acknowledged, and no tick begins meanwhile', async () => {
+  const bench = new Bench();
+  bench.fires();
+  const tick = bench.owned.tick(T0);
+  await bench.owned.tick(T0 + 250);
+  await turn();
+  expect([bench.written.length, bench.delivered, bench.ticked]).toEqual([1, [], 0]);
+  bench.acknowledge();
+  await tick;
+  expect([bench.delivered.length, bench.ticked]).toEqual([1, 1]);
+});
+
+test('nothing is decided before the log is read up to where it was', async () => {
+  const bench = new Bench(2);
+  bench.fires();
+  await bench.owned.tick(T0);
+  expect([bench.owned.ready, bench.written]).toEqual([false, []]);
+  expect(bench.take(undefined)).toEqual([{ kind: 'skipped', reason: 'no-message' }]);
+  void bench.owned.tick(T0);
+  await turn();
+  expect(bench.written).toHaveLength(1);
+});
+
+test('an owner that finds another one behind it hands nothing over', async () => {
+  const bench = new Bench();
+  bench.fires();
+  bench.ours = false;
+  const tick = bench.owned.tick(T0);
+  await turn();
+  bench.acknowledge();
+  await tick;
+  expect([bench.delivered, bench.taken, bench.ticked]).toEqual([[], 1, 0]);
+});
+
+test('what a channel does not take is offered again; what it took is not, until the report comes, which is written', async () => {
+  const bench = new Bench();
+  bench.fires();
+  bench.takes = false;
+  const tick = bench.owned.tick(T0);
+  await turn();
+  bench.acknowledge();
+  await tick;
+  bench.takes = true;
+  await bench.owned.tick(T0 + 250);
+  await bench.owned.tick(T0 + 500);
+  const [key = ''] = bench.delivered;
+  expect(bench.delivered).toEqual([key]);
+  expect(bench.owned.owes(key, 'oncall')).toBe(true);
+  bench.owned.told(key, 'oncall', { kind: 'sent' }, 1, T0 + 600);
+  await turn();
+  expect(bench.owned.owes(key, 'oncall')).toBe(false);
+  expect(bench.written[1]?.[0]).toMatchObject({ transitions: [{ sends: [{ status: 'sent', attempts: 1 }] }] });
+});
+
+test('given up, it forgets what it had to send, and writes nothing more', async () => {
+  const bench = new Bench();
+  bench.fires();
+  const tick = bench.owned.tick(T0);
+  await turn();
+  bench.acknowledge();
+  await tick;
+  await bench.owned.close();
+  expect(bench.forgotten).toEqual(bench.delivered);
+  await bench.owned.tick(T0 + 60_000);
+  expect(bench.written).toHaveLength(1);
+});

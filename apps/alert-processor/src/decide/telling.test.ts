@@ -1,0 +1,202 @@
+import { expect, test } from 'vitest';
+import { REFUSED_GROUP } from '../messages/message.ts';
+import { DeciderBench, T0, WEB } from '../testing/decider-bench.ts';
+import { PANE_MS, plainRule } from '../testing/plain-rules.ts';
+import { encodeState, StateTable, stateKey } from './state-codec.ts';
+
+const HOUR_MS = 3_600_000;
+
+function silence(untilMs: number, fromMs = T0 - HOUR_MS) {
+  return { kind: 'silence', silence: { id: 's1', rule: 'events-by-service', fromMs, untilMs, comment: '' } } as const;
+}
+
+function firingBench(rule = plainRule()): DeciderBench {
+  const bench = new DeciderBench([rule]);
+  bench.mark(0);
+  bench.count(1, 6);
+  return bench;
+}
+
+test('under a silence nobody is told; when it ends and it still fires, they are told then, and of its end', () => {
+  const bench = firingBench();
+  bench.decider.accept(silence(T0 + 1000));
+  expect(bench.tick()).toEqual([]);
+  expect(bench.state()).toMatchObject({ state: 'firing', transitions: [{ name: 'firing', silencedBy: 's1', sends: [] }] });
+  expect(bench.tick({ afterMs: 2000 })).toEqual(['firing@-4']);
+  bench.mark(20);
+  expect(bench.tick()).toEqual(['resolved@-4']);
+});
+
+test('what was told to nobody is resolved for nobody; what was told before a silence is resolved for all', () => {
+  const untold = firingBench();
+  untold.decider.accept(silence(T0 + HOUR_MS));
+  untold.tick();
+  untold.mark(20);
+  expect(untold.tick()).toEqual([]);
+  expect(untold.state()?.state).toBe('ok');
+  const told = firingBench();
+  expect(told.tick()).toEqual(['firing@-4']);
+  told.decider.accept(silence(T0 + HOUR_MS));
+  told.mark(20);
+  expect(told.tick()).toEqual(['resolved@-4']);
+});
+
+test('silences are written once, hold behind a restart, can be taken back, and are deleted a day after their end', () => {
+  const bench = firingBench();
+  bench.decider.accept(silence(T0 + HOUR_MS));
+  bench.decider.accept(silence(T0 + HOUR_MS));
+  const written = bench.decider.takeSilences();
+  expect(written).toHaveLength(1);
+  bench.restart();
+  bench.decider.restore([...bench.states, ...written]);
+  bench.mark(0);
+  bench.count(1, 6);
+  expect(bench.tick()).toEqual([]);
+  bench.decider.accept(silence(T0 - HOUR_MS));
+  expect(bench.decider.takeSilences()).toHaveLength(1);
+  expect(bench.tick()).toEqual(['firing@-4']);
+  expect(bench.decider.takeExpired(T0 + 30 * HOUR_MS).map(stateKey)).toEqual(['["silence","s1"]']);
+});
+
+test('it is told again while it fires, and not before the last word got through', () => {
+  const bench = firingBench(plainRule({ renotifyMs: 60_000 }));
+  expect(bench.tick()).toEqual(['firing@-4']);
+  expect(bench.tick({ afterMs: 59_000 })).toEqual([]);
+  expect(bench.tick({ afterMs: 1000, sends: false })).toEqual(['again-1@-4']);
+  expect(bench.tick({ afterMs: 120_000 })).toEqual([]);
+  const key = bench.notification()?.key ?? '';
+  bench.decider.delivered(key, 'oncall', { kind: 'sent' }, 3, bench.nowMs);
+  expect(bench.tick()).toEqual(['again-2@-4']);
+});
+
+test('tries that fail are written at every doubling; the end of a delivery always, and only once', () => {
+  const bench = firingBench();
+  bench.tick({ sends: false });
+  const key = bench.notification()?.key ?? '';
+  const retry = { kind: 'retry', reason: 'it answered 503' } as const;
+  const written = Array.from({ length: 9 }, (_, n) => bench.decider.delivered(key, 'oncall', retry, n + 1, T0 + n) !== undefined);
+  expect(written).toEqual([true, true, false, true, false, false, false, true, false]);
+  const gone = bench.decider.delivered(key, 'oncall', { kind: 'given-up', reason: '24 h' }, 10, T0);
+  expect(gone?.transitions[0]?.sends).toEqual([
+    { key, channel: 'oncall', status: 'given-up', attempts: 10, lastAttemptMs: T0, reason: '24 h' },
+  ]);
+  expect(bench.decider.delivered(key, 'oncall', { kind: 'sent' }, 11, T0)).toBeUndefined();
+  expect(bench.decider.delivered('other', 'oncall', { kind: 'sent' }, 1, T0)).toBeUndefined();
+});
+
+test('a text-only edit and another threshold keep the episode; what is told of it later has the severity that was told', () => {
+  const rule = plainRule();
+  const bench = firingBench(rule);
+  expect(bench.tick()).toEqual(['firing@-4']);
+  bench.setRules([{ ...rule, text: { ...rule.text, severity: 'info', summary: 'other words' } }]);
+  expect(bench.tick()).toEqual([]);
+  bench.setRules([{ ...rule, condition: { operator: '>', threshold: 3 } }]);
+  expect(bench.tick()).toEqual([]);
+  bench.setRules([
+    { ...rule, condition: { operator: '>', threshold: 7 }, text: { ...rule.text, severity: 'info', summary: 'other words' } },
+  ]);
+  bench.mark(9);
+  expect(bench.tick()).toEqual(['resolved@-4']);
+  expect(bench.notification()).toMatchObject({ severity: 'error', summary: 'other words' });
+});
+
+test('another version goes on with the episode, and resolves it once it has counted a whole window', () => {
+  const bench = firingBench();
+  expect(bench.tick()).toEqual(['firing@-4']);
+  bench.setRules([plainRule({ version: 'v2' })]);
+  bench.mark(10, { ruleFromMs: new Map([['events-by-service', T0 + 5 * PANE_MS]]) });
+  expect(bench.tick()).toEqual([]);
+  bench.mark(11);
+  expect(bench.tick()).toEqual(['resolved@-4']);
+});
+
+test('a rule that is gone is closed without a word, and when it comes back its windows are not told again', () => {
+  const bench = firingBench();
+  expect(bench.tick()).toEqual(['firing@-4']);
+  bench.setRules([]);
+  expect(bench.tick()).toEqual([]);
+  expect(bench.state()?.state).toBe('ok');
+  bench.setRules([plainRule()]);
+  bench.mark(1);
+  bench.count(1, 7);
+  expect(bench.tick()).toEqual([]);
+});
+
+test('a window that grew is complete only once its panes are held again', () => {
+  const few = plainRule({ condition: { operator: '<', threshold: 3 }, window: { kind: 'sliding', ms: 20_000 } });
+  const bench = new DeciderBench([few]);
+  for (let pane = 0; pane < 100; pane++) bench.count(pane, 5);
+  bench.mark(100);
+  expect(bench.tick()).toEqual([]);
+  bench.setRules([{ ...few, window: { kind: 'sliding', ms: 600_000 }, condition: { operator: '<', threshold: 250 } }]);
+  for (let pane = 100; pane < 130; pane++) bench.count(pane, 5);
+  bench.mark(130);
+  expect(bench.tick()).toEqual([]);
+});
+
+test('groups above the bound are an alert of their own, here and in a lane, and it ends', () => {
+  const bench = new DeciderBench([plainRule({ maxGroups: 2 })]);
+  bench.mark(0);
+  for (const group of ['["a"]', '["b"]', '["c"]']) bench.count(1, 1, { group });
+  expect(bench.tick()).toEqual([`firing@${250 / PANE_MS}`]);
+  expect(bench.notification('tailrace.groups', '["events-by-service"]')?.summary).toContain('events-by-service');
+  expect(bench.tick({ afterMs: 700_000 })).toEqual([`resolved@${250 / PANE_MS}`]);
+  bench.count(80, 9, { group: REFUSED_GROUP });
+  expect(bench.tick()).toEqual([`firing@${(bench.nowMs - T0) / PANE_MS}`]);
+  expect(bench.decider.groups).toBe(2);
+});
+
+test('an open state is written anew each day; a resolved one gets a tombstone when nothing reaches it', () => {
+  const bench = firingBench();
+  bench.tick();
+  const before = bench.states.length;
+  bench.tick({ afterMs: 23 * HOUR_MS });
+  expect(bench.states.length).toBe(before);
+  bench.tick({ afterMs: 2 * HOUR_MS });
+  expect(bench.states.length).toBe(before + 1);
+  bench.mark(20);
+  expect(bench.tick()).toEqual(['resolved@-4']);
+  expect(bench.decider.takeExpired(bench.nowMs)).toEqual([]);
+  bench.mark(2000);
+  bench.tick({ afterMs: 3 * HOUR_MS });
+  expect(bench.decider.takeExpired(bench.nowMs).map(stateKey)).toEqual([`["alert","events-by-service","[\\"web\\"]"]`]);
+  expect(bench.state()).toBeUndefined();
+});
+
+test('a channel that is dead for days fills neither the state nor the log', () => {
+  const bench = new DeciderBench();
+  bench.mark(0);
+  for (let episode = 1; episode <= 100; episode++) {
+    bench.count(episode * 20, 6);
+    bench.tick({ sends: false });
+    bench.mark(episode * 20 + 10);
+    bench.tick({ sends: false });
+  }
+  const { transitions } = bench.state() ?? { transitions: [] };
+  expect(transitions.length).toBeLessThanOrEqual(64);
+  expect(encodeState(bench.state() as never).length).toBeLessThan(100_000);
+  expect(transitions.at(-1)?.name).toBe('resolved');
+});
+
+test('of each key the highest epoch counts, of one epoch the last record, until its tombstone', () => {
+  const table = new StateTable();
+  const take = (epoch: number, watermarkMs: number) =>
+    table.take(Buffer.from('k'), encodeState({ kind: 'partition', partition: 0, watermarkMs, epoch, owner: 'o' }));
+  take(5, 1);
+  take(5, 2);
+  take(4, 3);
+  expect(table.records).toMatchObject([{ watermarkMs: 2 }]);
+  table.take(Buffer.from('x'), Buffer.from('{}'));
+  expect(table.unreadable).toBe(1);
+  table.take(Buffer.from('k'), null);
+  expect(table.records).toEqual([]);
+});
+
+test('a group of text that is none of ours is told as it is', () => {
+  const bench = new DeciderBench();
+  bench.mark(0);
+  bench.count(1, 6, { group: 'what' });
+  expect(bench.tick()).toHaveLength(1);
+  expect(bench.notification('events-by-service', 'what')?.group).toEqual({ service: 'what' });
+  expect(bench.state('events-by-service', WEB)).toBeUndefined();
+});

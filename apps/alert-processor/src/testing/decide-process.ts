@@ -1,0 +1,44 @@
+import { type KafkaSettings, systemClock } from '@tailrace/kafka-kit';
+import { createLogger } from '@tailrace/service';
+import { openDecide } from '../decide/open-decide.ts';
+import { Deliveries, type DeliveryReport } from '../notify/deliveries.ts';
+import { openNotifiers } from '../notify/open-notifiers.ts';
+import { plainRule, ruleSet } from './plain-rules.ts';
+
+/** What a member is told on its command line, as JSON. */
+export interface DecideProcessOptions {
+  readonly kafka: KafkaSettings;
+  readonly group: string;
+  readonly topics: readonly string[];
+  readonly partialsTopic: string;
+  readonly stateTopic: string;
+  readonly notifiers: string;
+  readonly paneMs: number;
+  readonly windowMs: number;
+}
+
+/** Stage 2 as a process of its own, to be killed. */
+const { notifiers, paneMs, windowMs, ...options } = JSON.parse(process.argv[2] ?? '{}') as DecideProcessOptions;
+let told: DeliveryReport = () => {};
+const deliveries = new Deliveries(openNotifiers(notifiers, {}, systemClock), (...tried) => told(...tried));
+const decide = await openDecide({
+  ...options,
+  rules: { current: ruleSet([plainRule({ window: { kind: 'sliding', ms: windowMs } })], { paneMs }), onChange: () => {} },
+  deliveries,
+  reports(to) {
+    told = to;
+  },
+  tickMs: 50,
+  stopMs: 10_000,
+  maxPollIntervalMs: 60_000,
+  nowMs: systemClock.nowMs,
+  log: createLogger({ name: 'decide-process', level: 'warn' }),
+  signal: new AbortController().signal,
+  observe(event) {
+    if (event.kind === 'lane-opened') process.stdout.write(`reads ${event.lane.partition}\n`);
+  },
+});
+process.once('SIGTERM', () => void decide.close(10_000).then(() => process.exit(0)));
+// Whoever started it may be killed, too.
+process.stdin.on('end', () => process.exit(1)).resume();
+for (;;) await systemClock.sleep(60_000);
