@@ -35,7 +35,8 @@ export const alertVariables = {
   },
   tickMs: {
     name: 'ALERT_TICK_MS',
-    about: 'How often what has changed is published, and how often it is decided.',
+    about:
+      'How often what has changed is published, and how often it is decided. Under load it is published less often, up to once a second.',
     format: milliseconds(10, 10_000),
     need: { default: '250' },
   },

@@ -1,7 +1,6 @@
 import type { PartialKind } from '../measures/partial.ts';
-import type { Cell } from '../messages/message.ts';
-import { sourceKey } from '../messages/message.ts';
-import { Pane } from './pane.ts';
+import { type Cell, type Source, sourceKey } from '../messages/message.ts';
+import { Pane, type SourceName } from './pane.ts';
 
 /** The panes of one group of one rule version. */
 export interface GroupPanes {
@@ -64,7 +63,7 @@ export class RulePanes {
       pane = new Pane();
       known.panes.set(paneMs, pane);
     }
-    if (!pane.accept(sourceName(cell), cell)) return 'same';
+    if (!pane.accept(nameOf(cell.source), cell)) return 'same';
     if (paneMs > known.newestMs) known.newestMs = paneMs;
     if (paneMs < known.changedMs) known.changedMs = paneMs;
     this.changed.add(group);
@@ -119,13 +118,17 @@ export class RulePanes {
   }
 }
 
-/** One text per source, however many cells name it. */
-const names = new WeakMap<object, string>();
+/** As the sources of one record have them. */
+const names = new WeakMap<Source, SourceName>();
+/** One for each lane that was ever heard of. */
+const byName = new Map<string, SourceName>();
 
-function sourceName({ source }: Cell): string {
+function nameOf(source: Source): SourceName {
   const known = names.get(source);
   if (known !== undefined) return known;
   const name = sourceKey(source);
-  names.set(source, name);
-  return name;
+  const one = byName.get(name) ?? { name };
+  byName.set(name, one);
+  names.set(source, one);
+  return one;
 }

@@ -15,6 +15,7 @@ import type { LaneStarts } from './lane-starts.ts';
 import type { LeftOut } from './left-out.ts';
 import { LiveLane } from './live-lane.ts';
 import { LogEndWatch } from './log-end-watch.ts';
+import { tickLengthMs } from './pace.ts';
 import type { PartialsTopic } from './partials-topic.ts';
 import type { WarmUp } from './warm-up.ts';
 
@@ -43,6 +44,8 @@ export class PanesSink implements Sink {
   #retired: LiveLane[] = [];
   /** What was told by lanes and is not acknowledged yet. */
   #unpublished: Cell[] = [];
+  /** Cells of the last tick. */
+  #told = 0;
   readonly #closed = new AbortController();
   #rules: RuleSet;
   #tail: Promise<void> = Promise.resolve();
@@ -139,13 +142,13 @@ export class PanesSink implements Sink {
     } else if (event.kind === 'rebalanced' && event.how === 'lost') for (const tp of event.partitions) this.#lanes.delete(partitionKey(tp));
   }
 
-  /** Publishes every `tickMs` until it is closed. */
+  /** Publishes every `tickMs`, under load less often, until it is closed. */
   async run(tickMs: number, sleep: (ms: number, signal?: AbortSignal) => Promise<void>): Promise<void> {
     const { signal } = this.#closed;
     while (!signal.aborted) {
       const begunMs = performance.now();
       await this.tick();
-      await sleep(Math.max(1, tickMs - (performance.now() - begunMs)), signal);
+      await sleep(Math.max(1, tickLengthMs(tickMs, this.#told) - (performance.now() - begunMs)), signal);
     }
   }
 
@@ -167,6 +170,7 @@ export class PanesSink implements Sink {
     });
     this.#ends.look(lanes.map(({ source }) => source));
     for (const { told } of news) for (const cell of told.cells) this.#unpublished.push(cell);
+    this.#told = this.#unpublished.length;
     try {
       await partials.cells(this.#unpublished, signal);
       onPublished(

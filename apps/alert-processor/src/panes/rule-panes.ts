@@ -50,7 +50,7 @@ export class RulePanes {
     /** Shared by the rules of the lane. */
     private readonly changedCells: PaneCell[],
   ) {
-    this.id = { name: rule.name, version: rule.version };
+    this.id = idOf(rule);
   }
 
   /** The cell of a group that is new in the pane; undefined where it is one too many. */
@@ -95,4 +95,15 @@ export class RulePanes {
   closeBelow(openFromMs: number): void {
     for (const startMs of this.tallies.keys()) if (startMs < openFromMs) this.tallies.delete(startMs);
   }
+}
+
+/** One for all lanes: a record that tells many of them says each rule once, and knows it without a look at its name. */
+const ids = new WeakMap<Rule, RuleId>();
+
+function idOf(rule: Rule): RuleId {
+  const known = ids.get(rule);
+  if (known !== undefined) return known;
+  const id = { name: rule.name, version: rule.version };
+  ids.set(rule, id);
+  return id;
 }
