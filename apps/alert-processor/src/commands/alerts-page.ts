@@ -1,3 +1,4 @@
+import { TAILRACE } from '@tailrace/kafka-kit';
 import { usages } from '../docs.ts';
 import { buildProgram } from './program.ts';
 
@@ -9,7 +10,7 @@ export function alertsPage(): string {
   return `<!-- Generated from apps/alert-processor. Change the text or the commands there, then run its unit tests with UPDATE_DOCS=1. -->
 # Looking at alerts, and silencing them
 
-\`npx tailrace alerts\` reads the topic \`alert-state\`, where the alert processor keeps the state of each alert before it tells anybody. It joins no group, and works while no alert processor runs. It needs \`KAFKA_BOOTSTRAP_SERVERS\` (or \`--endpoints FILE\`) and the right to read \`alert-state\`; to silence, the right to write \`alert-partials\`.
+\`${TAILRACE} alerts\` reads the topic \`alert-state\`, where the alert processor keeps the state of each alert before it tells anybody. It joins no group, and works while no alert processor runs. It needs \`KAFKA_BOOTSTRAP_SERVERS\` (or \`--endpoints FILE\`) and the right to read \`alert-state\`; to silence, the right to write \`alert-partials\`.
 
 ## What ls shows
 
