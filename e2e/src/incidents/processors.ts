@@ -120,7 +120,7 @@ export class Processors {
   }
 
   async #replay(): Promise<void> {
-    const indexer = this.#cluster.join('indexer');
+    const indexer = this.#cluster.join('indexer', { TAILRACE_CONTRACT: 'warn' });
     await indexer.ready();
     const window = ['--from', new Date(this.#startMs).toISOString(), '--to', new Date(this.#nowMs).toISOString()];
     for (const args of [
