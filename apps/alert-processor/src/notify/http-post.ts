@@ -1,6 +1,7 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { type Lookup, literalFault, publicLookup } from './address-guard.ts';
+import { oneLine } from './alert-text.ts';
 import type { SendOutcome } from './notifier.ts';
 
 export interface HttpPost {
@@ -82,17 +83,13 @@ function readAnswer(request: ClientRequest, response: IncomingMessage): Promise<
  * is mended, and what waited goes.
  */
 const RETRIED = new Set([401, 403, 407, 408, 425, 429]);
-const REASON_CHARACTERS = 200;
 
 /** What an HTTP answer says of the notification. */
 export function outcomeOf({ status, retryAfter, text }: HttpAnswer, nowMs: number): SendOutcome {
   if (status >= 200 && status < 300) return { kind: 'sent' };
   if (status >= 300 && status < 400)
     return { kind: 'refused', reason: `answered ${status}: redirects are not followed, set the URL that it leads to` };
-  const words = text
-    .replaceAll(/[\p{C}\s]+/gu, ' ')
-    .trim()
-    .slice(0, REASON_CHARACTERS);
+  const words = oneLine(text);
   const reason = `answered ${status}${words === '' ? '' : `: ${words}`}`;
   if (status < 500 && !RETRIED.has(status)) return { kind: 'refused', reason };
   const afterMs = retryAfterMs(retryAfter, nowMs);

@@ -118,7 +118,7 @@ test('an endless body is read up to a bound: its status counts', async () => {
     more();
   });
   const outcome = await webhook(receiver.url).send(notification(), never);
-  expect(outcome).toEqual({ kind: 'retry', reason: `answered 500: ${'why '.repeat(50).trim()} ` });
+  expect(outcome).toMatchObject({ kind: 'retry', reason: expect.stringMatching(/^answered 500: (why ){1000,1024}w?h?y?$/) });
   expect(written).toBeLessThan(50_000_000);
   await using trickle = await receive((response) => {
     response.writeHead(200).write('o');
