@@ -20,7 +20,7 @@ export const secret: Shape<SecretPlace> = {
   words: WORDS,
   schema: SCHEMA,
   read: (node, reading) => {
-    const place = placeOf(node, reading);
+    const place = placeOf(node);
     if (place === undefined) reading.problem(node, `A secret does not stand in this file: this must be ${WORDS} (not shown here).`);
     return place;
   },
@@ -35,10 +35,10 @@ export function orSecret(plain: Shape<string>): Shape<string | SecretPlace> {
   };
 }
 
-function placeOf(node: Node, reading: Reading): SecretPlace | undefined {
+function placeOf(node: Node): SecretPlace | undefined {
   if (!isMap(node) || node.items.length !== 1) return undefined;
   const [pair] = node.items;
-  const [key, value] = [reading.resolve(pair?.key), reading.resolve(pair?.value)];
+  const [key, value] = [pair?.key, pair?.value];
   if (!isScalar(key) || !isScalar(value) || typeof value.value !== 'string' || value.value === '') return undefined;
   if (key.value === 'env') return ENV_NAME.test(value.value) ? { env: value.value } : undefined;
   return key.value === 'file' ? { file: value.value } : undefined;
