@@ -52,6 +52,8 @@ export interface SecretSources {
 
 /** More is no secret that anything here takes. */
 const MAX_SECRET_LENGTH = 8192;
+/** Of a file with a secret no more is read: in UTF-8, with its line break. */
+export const MAX_SECRET_BYTES = 4 * MAX_SECRET_LENGTH + 2;
 
 /** Fetches secrets, and knows them all afterwards, so that they can be kept out of what is said. */
 export class Secrets {
@@ -88,8 +90,8 @@ export class Secrets {
     try {
       return { text: this.#sources.readFile(from.file), name, missing: `A secret must stand in ${name}: it is empty.` };
     } catch (error) {
-      const { code = 'fault' } = error as NodeJS.ErrnoException;
-      return { name, missing: `A secret must stand in ${name}, which can not be read (${code}).` };
+      const { code, message } = error as NodeJS.ErrnoException;
+      return { name, missing: `A secret must stand in ${name}, which can not be read (${code ?? message}).` };
     }
   }
 }
