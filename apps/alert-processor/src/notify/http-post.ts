@@ -42,9 +42,20 @@ export function postJson(post: HttpPost): Promise<HttpAnswer> {
       ...(allowPrivate ? (lookup === undefined ? {} : { lookup: anyLookup(lookup) }) : { lookup: publicLookup(lookup) }),
     });
     request.on('error', reject);
+    // An upgrade that nobody asked for takes the socket away from the request, which would then end by nothing, not even by the signal.
+    request.on('upgrade', ({ statusCode: status = 0 }, socket) => {
+      socket.destroy();
+      resolve({ status, retryAfter: undefined, text: '' });
+    });
+    const unanswered = (): void => reject(new Error('the connection ended without an answer'));
+    // Whatever else becomes of it: a request that is over is settled.
+    request.on('close', unanswered);
     request.on('response', (response) => {
       // From here on the status is the answer, also when the signal aborts while the body is read.
-      request.off('error', reject).on('error', () => {});
+      request
+        .off('close', unanswered)
+        .off('error', reject)
+        .on('error', () => {});
       readAnswer(request, response).then(resolve, reject);
     });
     request.end(bytes);
@@ -91,7 +102,8 @@ export function outcomeOf({ status, retryAfter, text }: HttpAnswer, nowMs: numbe
     return { kind: 'refused', reason: `answered ${status}: redirects are not followed, set the URL that it leads to` };
   const words = oneLine(text);
   const reason = `answered ${status}${words === '' ? '' : `: ${words}`}`;
-  if (status < 500 && !RETRIED.has(status)) return { kind: 'refused', reason };
+  // An answer below 200 is none.
+  if (status >= 200 && status < 500 && !RETRIED.has(status)) return { kind: 'refused', reason };
   const afterMs = retryAfterMs(retryAfter, nowMs);
   return { kind: 'retry', reason, ...(afterMs === undefined ? {} : { afterMs }) };
 }
