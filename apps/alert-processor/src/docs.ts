@@ -106,7 +106,7 @@ export function rulesPage(): string {
   return `${GENERATED}
 # Rules
 
-A rule says which events belong to it, what is measured over a window of time, when that is an alert, and what whoever is told should do and should not. \`ALERT_RULES\` names the file, or a folder whose \`*.yaml\` and \`*.yml\` files are read together (at most ${MAX_FILES} files of ${MAX_FILE_BYTES / 1024} KiB; hidden ones are left out).
+A rule says which events belong to it, what is measured over a window of time, when that is an alert, and what whoever is told should do and should not. \`ALERT_RULES\` names the file, or a folder whose \`*.yaml\` and \`*.yml\` files are read together (at most ${MAX_FILES} files of ${MAX_FILE_BYTES / 1024} KiB; hidden ones are left out). They are YAML without aliases.
 
 \`\`\`yaml
 ${EXAMPLE}\`\`\`

@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -90,6 +91,24 @@ describe('rules check', () => {
     file('a.yaml', RULES);
     file('b.yml', RULES.replaceAll('name: ', 'name: more-'));
     expect((await run('rules', 'check', folder)).out).toContain('6 rules, 0 silences');
+  });
+
+  it('does not wait for a FIFO, and says of what is no file what it is', async () => {
+    const fifo = join(folder, 'fifo.yaml');
+    execFileSync('mkfifo', [fifo]);
+    expect(await run('rules', 'check', fifo)).toMatchObject({
+      code: 2,
+      told: expect.stringContaining(`${fifo} can not be read: it is no regular file.`),
+    });
+    expect(await run('rules', 'test', fifo)).toMatchObject({ code: 2, told: expect.stringContaining('it is no regular file') });
+    rmSync(fifo);
+    mkdirSync(join(folder, 'sub.yaml'));
+    const { code, told } = await run('rules', 'check', folder);
+    expect({ code, told }).toEqual({
+      code: 2,
+      told: expect.stringContaining(`${join(folder, 'sub.yaml')} can not be read: it is a folder.`),
+    });
+    expect(told).not.toContain('EISDIR');
   });
 
   it('prints one JSON object with --json', async () => {

@@ -89,12 +89,19 @@ describe('tailrace rules test', () => {
   });
 
   it.each([
-    ['a file that is not there', 'gone.yaml', '', /gone\.yaml can not be read, there is no such file: name a file of test cases\.\n$/],
+    ['a file that is not there', 'gone.yaml', '', /gone\.yaml can not be read, no such file or folder: name a file of test cases\.\n$/],
     [
       'a rules file that is not there',
       'a.yaml',
       `cases:${CASE}  rules: gone.yaml`,
-      /a\.yaml:5:10: The rules file \S+gone\.yaml can not be read: there is no such file/,
+      /a\.yaml:5:10: The rules file \S+gone\.yaml can not be read: no such file or folder/,
+    ],
+    ['a folder', '.', '', /can not be read, it is a folder: name/],
+    [
+      'a rules file that is something else, without a word of it',
+      'a.yaml',
+      `cases:${CASE}  rules: ../../../../../../../../etc/passwd`,
+      /^\S+a\.yaml:5:10: \S+etc\/passwd is no YAML with rules: name a rules file, or see what rules check says of it\.\n$/,
     ],
     ['cases without rules', 'a.yaml', `cases:${CASE}`, /a\.yaml:2:3: This file has no rules: name a rules file/],
     ['a bad rule in the same file', 'a.yaml', `rules: [{name: X}]\ncases:${CASE}`, /a\.yaml:1:\d+: This must be a name/],

@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
+import { isMap } from 'yaml';
 import { readRulesConfig } from '../config.ts';
 import { groupValues } from '../decide/subject.ts';
 import { type RulesOptions, readRules } from '../rules/read-rules.ts';
-import { problemLine, type RuleProblem } from '../rules/reading.ts';
+import { readText, whyUnreadable } from '../rules/read-text.ts';
+import { MAX_FILE_BYTES, problemLine, Reading, type RuleProblem } from '../rules/reading.ts';
 import { type Case, type RulesOf, readCases } from '../simulate/read-cases.ts';
 import { resultLines, summaryLine } from '../simulate/result-lines.ts';
 import { type CaseResult, runCase, type SeenAlert } from '../simulate/run-case.ts';
@@ -15,7 +16,7 @@ export async function testCommand(files: readonly string[], flags: { readonly js
   const cases: Case[] = [];
   const problems: RuleProblem[] = [];
   for (const file of files) {
-    const found = readText(file);
+    const found = textAt(file);
     if ('reason' in found) {
       ports.note(`${file} can not be read, ${found.reason}: name a file of test cases.\n`);
       return EXIT.wrongUse;
@@ -40,28 +41,29 @@ export async function testCommand(files: readonly string[], flags: { readonly js
   return failed > 0 ? EXIT.failed : EXIT.good;
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EISDIR: 'it is a folder',
-  EACCES: 'it may not be read',
-};
-
 /** Small files, and nothing else goes on meanwhile: read at once. */
-function readText(file: string): { readonly text: string } | { readonly reason: string } {
+function textAt(file: string): { readonly text: string } | { readonly reason: string } {
   try {
-    return { text: readFileSync(file, 'utf8') };
+    return { text: readText(file, MAX_FILE_BYTES) };
   } catch (fault) {
     // Told with its file by the caller.
-    const { code = '', message } = fault as NodeJS.ErrnoException;
-    return { reason: REASONS[code] ?? message };
+    return { reason: whyUnreadable(fault) };
   }
+}
+
+/** Whether it looks like rules. Whoever writes a file of cases can name any file: of one that is something else nothing is shown. */
+function looksLikeRules(file: string, text: string): boolean {
+  const reading = new Reading(file, text);
+  return isMap(reading.root) && reading.root.has('rules');
 }
 
 function rulesFrom(file: string, content: string, options: RulesOptions): RulesOf {
   return (path) => {
     const rulesFile = path === undefined ? file : isAbsolute(path) ? path : join(dirname(file), path);
-    const found = path === undefined ? { text: content } : readText(rulesFile);
+    const found = path === undefined ? { text: content } : textAt(rulesFile);
     if ('reason' in found) return { unreadable: `The rules file ${rulesFile} can not be read: ${found.reason}.` };
+    if (path !== undefined && !looksLikeRules(rulesFile, found.text))
+      return { unreadable: `${rulesFile} is no YAML with rules: name a rules file, or see what rules check says of it.` };
     const read = readRules(found.text, { file: rulesFile, ...options });
     if ('rules' in read && read.rules.rules.length === 0)
       return {

@@ -1,7 +1,7 @@
 import { connect, type LookupFunction, type Socket } from 'node:net';
 import { createTransport } from 'nodemailer';
 import { type Lookup, literalFault, publicLookup } from './address-guard.ts';
-import { cut, details, headline } from './alert-text.ts';
+import { cut, details, headline, oneLine } from './alert-text.ts';
 import type { Notification } from './notification.ts';
 import type { Notifier, SendOutcome } from './notifier.ts';
 
@@ -69,7 +69,7 @@ export class Email implements Notifier {
     const lasting = faults.filter(({ responseCode = 0 }) => responseCode >= 500);
     for (const { recipient = '', response = '' } of lasting) {
       settled.done.add(recipient);
-      settled.refused.push(`${recipient}: ${cut(response, SUBJECT_UNITS)}`);
+      settled.refused.push(`${recipient}: ${cut(oneLine(response), LINE_UNITS)}`);
     }
     const again = faults.find((fault) => !lasting.includes(fault));
     this.#settled.delete(key);
@@ -152,7 +152,7 @@ interface SmtpFault {
 }
 
 function reasonOf(error: unknown): string {
-  return cut(error instanceof Error ? error.message.replaceAll(/[\p{C}\s]+/gu, ' ') : String(error), LINE_UNITS / 10);
+  return oneLine(error instanceof Error ? error.message : String(error));
 }
 
 /** An id that a key can be read from, of the characters of an atom (RFC 5322, 3.2.3), `/` among them, in the sender's domain. */

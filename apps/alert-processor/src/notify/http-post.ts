@@ -1,6 +1,7 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { type Lookup, literalFault, publicLookup } from './address-guard.ts';
+import { oneLine } from './alert-text.ts';
 import type { SendOutcome } from './notifier.ts';
 
 export interface HttpPost {
@@ -41,9 +42,20 @@ export function postJson(post: HttpPost): Promise<HttpAnswer> {
       ...(allowPrivate ? (lookup === undefined ? {} : { lookup: anyLookup(lookup) }) : { lookup: publicLookup(lookup) }),
     });
     request.on('error', reject);
+    // An upgrade that nobody asked for takes the socket away from the request, which would then end by nothing, not even by the signal.
+    request.on('upgrade', ({ statusCode: status = 0 }, socket) => {
+      socket.destroy();
+      resolve({ status, retryAfter: undefined, text: '' });
+    });
+    const unanswered = (): void => reject(new Error('the connection ended without an answer'));
+    // Whatever else becomes of it: a request that is over is settled.
+    request.on('close', unanswered);
     request.on('response', (response) => {
       // From here on the status is the answer, also when the signal aborts while the body is read.
-      request.off('error', reject).on('error', () => {});
+      request
+        .off('close', unanswered)
+        .off('error', reject)
+        .on('error', () => {});
       readAnswer(request, response).then(resolve, reject);
     });
     request.end(bytes);
@@ -82,19 +94,16 @@ function readAnswer(request: ClientRequest, response: IncomingMessage): Promise<
  * is mended, and what waited goes.
  */
 const RETRIED = new Set([401, 403, 407, 408, 425, 429]);
-const REASON_CHARACTERS = 200;
 
 /** What an HTTP answer says of the notification. */
 export function outcomeOf({ status, retryAfter, text }: HttpAnswer, nowMs: number): SendOutcome {
   if (status >= 200 && status < 300) return { kind: 'sent' };
   if (status >= 300 && status < 400)
     return { kind: 'refused', reason: `answered ${status}: redirects are not followed, set the URL that it leads to` };
-  const words = text
-    .replaceAll(/[\p{C}\s]+/gu, ' ')
-    .trim()
-    .slice(0, REASON_CHARACTERS);
+  const words = oneLine(text);
   const reason = `answered ${status}${words === '' ? '' : `: ${words}`}`;
-  if (status < 500 && !RETRIED.has(status)) return { kind: 'refused', reason };
+  // An answer below 200 is none.
+  if (status >= 200 && status < 500 && !RETRIED.has(status)) return { kind: 'refused', reason };
   const afterMs = retryAfterMs(retryAfter, nowMs);
   return { kind: 'retry', reason, ...(afterMs === undefined ? {} : { afterMs }) };
 }

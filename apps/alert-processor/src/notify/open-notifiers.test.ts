@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,4 +20,12 @@ test('secrets stand beside the file, or in the environment', () => {
   expect(notifiersLine(openNotifiers(file, { HOOK: 'https://hooks.example.com/y' }, systemClock))).toBe('Alerts are told through a, b.');
   expect(() => openNotifiers(file, {}, systemClock)).toThrow(`${file}:3:31: Set the environment variable HOOK: it is not set, or empty.`);
   expect(() => openNotifiers(join(folder, 'none'), {}, systemClock)).toThrow('can not be read (ENOENT)');
+});
+
+test('a FIFO for the file or for a secret is refused, and not waited for', () => {
+  const [file, fifo] = [join(folder, 'fifo.yaml'), join(folder, 'fifo')];
+  execFileSync('mkfifo', [fifo]);
+  expect(() => openNotifiers(fifo, {}, systemClock)).toThrow('can not be read (it is no regular file)');
+  writeFileSync(file, 'notifiers: [{name: a, kind: slack, url: {file: fifo}}]');
+  expect(() => openNotifiers(file, {}, systemClock)).toThrow('can not be read (it is no regular file)');
 });

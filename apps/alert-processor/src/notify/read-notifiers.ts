@@ -1,5 +1,5 @@
 import type { Clock } from '@tailrace/kafka-kit';
-import type { Node } from 'yaml';
+import { isNode, type Node } from 'yaml';
 import { Reading, type RuleProblem } from '../rules/reading.ts';
 import type { RuleSet } from '../rules/rule.ts';
 import { items, readKeys, type Shape } from '../rules/shapes.ts';
@@ -39,7 +39,7 @@ export function readNotifiers(text: string, options: NotifiersOptions): ReadNoti
   const { root } = reading;
   if (root === undefined) {
     if (reading.problems.length === 0) reading.problem(0, 'The file is empty: it has at least notifiers: [].');
-    return { problems: reading.problems };
+    return { problems: reading.told() };
   }
   const notifiers = new Map<string, Notifier>();
   for (const { node } of readKeys(NOTIFIERS_FILE, WHAT, root, reading).notifiers ?? []) {
@@ -49,19 +49,19 @@ export function readNotifiers(text: string, options: NotifiersOptions): ReadNoti
       reading.problem(reading.find(node, 'name'), `There is another notifier named ${notifier.name}: names are unique.`);
     notifiers.set(notifier.name, notifier);
   }
-  if (reading.problems.length > 0) return { problems: reading.problems.toSorted((a, b) => a.line - b.line || a.column - b.column) };
+  if (reading.problems.length > 0) return { problems: reading.told() };
   return { notifiers: [...notifiers.values()] };
 }
 
 function open(node: Node, reading: Reading, options: NotifiersOptions): Notifier | undefined {
   const before = reading.problems.length;
-  const kindNode = reading.resolve(reading.find(node, 'kind'));
+  const kindNode = reading.find(node, 'kind');
   const name = kindNode === node || kindNode === undefined ? undefined : KIND_NAMES.find((each) => each === scalarOf(kindNode));
   if (name === undefined) {
     // Keys of a kind that is not known are not judged.
     if (kindNode === node || kindNode === undefined)
       reading.problem(node, `The key kind is missing: it is one of ${KIND_NAMES.join(', ')}.`);
-    else COMMON_KEYS.kind.shape.read(kindNode, reading);
+    else if (isNode(kindNode)) COMMON_KEYS.kind.shape.read(kindNode, reading);
     return undefined;
   }
   const kind = NOTIFIER_KINDS[name] as unknown as NotifierKind;

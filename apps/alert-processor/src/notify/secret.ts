@@ -20,7 +20,7 @@ export const secret: Shape<SecretPlace> = {
   words: WORDS,
   schema: SCHEMA,
   read: (node, reading) => {
-    const place = placeOf(node, reading);
+    const place = placeOf(node);
     if (place === undefined) reading.problem(node, `A secret does not stand in this file: this must be ${WORDS} (not shown here).`);
     return place;
   },
@@ -35,10 +35,10 @@ export function orSecret(plain: Shape<string>): Shape<string | SecretPlace> {
   };
 }
 
-function placeOf(node: Node, reading: Reading): SecretPlace | undefined {
+function placeOf(node: Node): SecretPlace | undefined {
   if (!isMap(node) || node.items.length !== 1) return undefined;
   const [pair] = node.items;
-  const [key, value] = [reading.resolve(pair?.key), reading.resolve(pair?.value)];
+  const [key, value] = [pair?.key, pair?.value];
   if (!isScalar(key) || !isScalar(value) || typeof value.value !== 'string' || value.value === '') return undefined;
   if (key.value === 'env') return ENV_NAME.test(value.value) ? { env: value.value } : undefined;
   return key.value === 'file' ? { file: value.value } : undefined;
@@ -52,6 +52,8 @@ export interface SecretSources {
 
 /** More is no secret that anything here takes. */
 const MAX_SECRET_LENGTH = 8192;
+/** Of a file with a secret no more is read: in UTF-8, with its line break. */
+export const MAX_SECRET_BYTES = 4 * MAX_SECRET_LENGTH + 2;
 
 /** Fetches secrets, and knows them all afterwards, so that they can be kept out of what is said. */
 export class Secrets {
@@ -88,8 +90,8 @@ export class Secrets {
     try {
       return { text: this.#sources.readFile(from.file), name, missing: `A secret must stand in ${name}: it is empty.` };
     } catch (error) {
-      const { code = 'fault' } = error as NodeJS.ErrnoException;
-      return { name, missing: `A secret must stand in ${name}, which can not be read (${code}).` };
+      const { code, message } = error as NodeJS.ErrnoException;
+      return { name, missing: `A secret must stand in ${name}, which can not be read (${code ?? message}).` };
     }
   }
 }

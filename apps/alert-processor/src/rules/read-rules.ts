@@ -22,7 +22,7 @@ export interface RulesText {
 
 export type ReadRules = { readonly rules: RuleSet } | { readonly problems: readonly RuleProblem[] };
 
-/** Reads one rules file: rules that all make sense, or every problem with its line and column. Never throws. */
+/** Reads one rules file: rules that all make sense, or what is wrong (MAX_PROBLEMS at most), each with its line and column. Never throws. */
 export function readRules(text: string, { file, ...options }: RulesOptions & { readonly file: string }): ReadRules {
   return readRuleFiles([{ file, text }], options);
 }
@@ -49,7 +49,7 @@ export function readRuleFiles(files: readonly RulesText[], options: RulesOptions
   }
   const readable = readings.every(({ problems }) => problems.length === 0);
   const silences = quiet.flatMap(({ reading, node, values }) => silenceOf(values, reading, node, rules, readable) ?? []);
-  const problems = readings.flatMap((reading) => reading.problems.toSorted((a, b) => a.line - b.line || a.column - b.column));
+  const problems = readings.flatMap((reading) => reading.told());
   if (problems.length > 0) return { problems };
   const all = [...rules.values()];
   return { rules: { rules: all, ...options, reachMs: Math.max(0, ...all.map(reachOf)), silences } };

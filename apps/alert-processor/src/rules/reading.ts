@@ -1,16 +1,5 @@
 /** Reads YAML into checked values, and keeps where each stood: every problem has its line and column. */
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isScalar,
-  LineCounter,
-  type Node,
-  type ParsedNode,
-  parseDocument,
-  type YAMLError,
-  type YAMLMap,
-} from 'yaml';
+import { isMap, isScalar, Lexer, LineCounter, type Node, parseDocument, type YAMLError, type YAMLMap } from 'yaml';
 
 /** What is wrong with a rules file: one sentence, and where. Line and column count from 1. */
 export interface RuleProblem {
@@ -27,6 +16,12 @@ export function problemLine({ file, line, column, sentence }: RuleProblem): stri
 /** A larger file is refused before it is parsed. */
 export const MAX_FILE_BYTES = 512 * 1024;
 
+/** More words and signs are refused before they are parsed: a short text can be many of them, and half a million took the parser up to 8 s. */
+const MAX_TOKENS = 150_000;
+
+/** So many problems of a file are told: whoever wrote it mends those first. */
+export const MAX_PROBLEMS = 100;
+
 /** Where something stands: a node, or a place in the text. */
 export type Place = Node | null | undefined | number;
 
@@ -37,7 +32,6 @@ export class Reading {
   readonly problems: RuleProblem[] = [];
   /** Undefined where the text is no YAML, or holds nothing. */
   readonly root: Node | undefined;
-  readonly #document: Document<ParsedNode> | undefined;
   readonly #lines = new LineCounter();
 
   /** `what` it is, for problems: `a rules file`. */
@@ -48,13 +42,30 @@ export class Reading {
       this.problem(0, `The most that ${what} may have are ${MAX_FILE_BYTES / 1024} KiB.`);
       return;
     }
+    for (let at = 0; at === 0 || text[at - 1] === '\n'; at = text.indexOf('\n', at) + 1 || -1) this.#lines.addNewLine(at);
+    this.#scan(text, what);
+    if (this.problems.length > 0) return;
     // Keys that stand twice are found by who reads a map: the parser holds each key against all the others, and took 45 s for 60,000.
     const options = { version: '1.2', schema: 'core', merge: false, prettyErrors: false, uniqueKeys: false } as const;
-    const document = parseDocument(text, { ...options, lineCounter: this.#lines });
-    for (const fault of [...document.errors, ...document.warnings]) this.problem(fault.pos[0], faultSentence(fault, text, what));
+    const document = parseDocument(text, options);
+    const faults = [...document.errors, ...document.warnings];
+    // One more than are told, so that it is seen that there are more.
+    for (const fault of faults.slice(0, MAX_PROBLEMS + 1)) this.problem(fault.pos[0], faultSentence(fault, text, what));
     if (this.problems.length > 0) return;
-    this.#document = document as Document<ParsedNode>;
     this.root = document.contents ?? undefined;
+  }
+
+  /** Whether so much is wrong that the rest is not looked at. */
+  get full(): boolean {
+    return this.problems.length > MAX_PROBLEMS;
+  }
+
+  /** The first problems in the order of their places; last, that there are more. */
+  told(): readonly RuleProblem[] {
+    const first = this.problems.slice(0, MAX_PROBLEMS).toSorted((a, b) => a.line - b.line || a.column - b.column);
+    const next = this.problems[MAX_PROBLEMS];
+    if (next === undefined) return first;
+    return [...first, { ...next, sentence: `There is more wrong than these ${MAX_PROBLEMS} problems: mend them first.` }];
   }
 
   problem(place: Place, sentence: string): void {
@@ -64,27 +75,35 @@ export class Reading {
   /** Where it stands in the file; both count from 1. */
   position(place: Place): { readonly line: number; readonly column: number } {
     const at = typeof place === 'number' ? place : (place?.range?.[0] ?? 0);
-    // Before the first line break is met, and for an empty text, the counter has no lines.
+    // Of a file that is too large the lines are not counted.
     const { line, col } = this.#lines.linePos(at);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   }
 
-  /**
-   * The node that an alias stands for. Nothing grows by aliases: a value is read along the keys of a fixed table, and lists are bounded, so an alias to what
-   * holds it is just a value that does not fit.
-   */
-  resolve(node: unknown): Node | undefined {
-    if (this.#document !== undefined && isAlias(node)) return node.resolve(this.#document) as Node | undefined;
-    return (node ?? undefined) as Node | undefined;
+  /** Refuses what would take the parser or a reader long: too many tokens, and aliases, each of which may stand for a large part of the file. */
+  #scan(text: string, what: string): void {
+    let at = 0;
+    let tokens = 0;
+    let isContent = false;
+    for (const token of new Lexer().lex(text)) {
+      tokens += 1;
+      if (tokens > MAX_TOKENS) {
+        this.problem(0, `The most that ${what} may have are ${MAX_TOKENS} words and signs.`);
+        return;
+      }
+      if (token.startsWith('*') && !isContent && !this.full)
+        this.problem(at, `An alias is not taken here: write out what ${shortened(token)} stands for.`);
+      isContent = token === SCALAR_FOLLOWS;
+      if (!MARKS.has(token)) at += token.length;
+    }
   }
 
   /** Places of the nodes below a map, by their names: for what can only be checked when all is read. */
   find(from: Place, ...names: readonly string[]): Place {
     let found: Place = from;
     for (const name of names) {
-      const map = this.resolve(found);
-      if (!isMap(map)) break;
-      const inside: unknown = valueNode(map, name);
+      if (!isMap(found)) break;
+      const inside: unknown = valueNode(found, name);
       if (inside === undefined) break;
       found = inside as Node;
     }
@@ -97,6 +116,14 @@ export class Reading {
     const start = node.range[0] + (/^["']/.test(this.text.charAt(node.range[0])) ? 1 : 0);
     return this.text.startsWith(node.value, start) ? start + at : node;
   }
+}
+
+/** What the lexer puts between the words, and the text has not. */
+const SCALAR_FOLLOWS = '\x1f';
+const MARKS = new Set(['\x02', '\x18', SCALAR_FOLLOWS]);
+
+function shortened(name: string): string {
+  return name.length > 60 ? `${name.slice(0, 60)}…` : name;
 }
 
 function valueNode(map: YAMLMap, name: string): unknown {

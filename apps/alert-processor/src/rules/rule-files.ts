@@ -1,8 +1,8 @@
-import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RulesText } from './read-rules.ts';
+import { mustBeFile, textOf, WITHOUT_WAITING, whyUnreadable } from './read-text.ts';
 import { MAX_FILE_BYTES } from './reading.ts';
 
 /** More files than these in one folder are refused. */
@@ -20,11 +20,16 @@ export async function readRulesAt(path: string): Promise<RuleFiles> {
     if (paths.length === 0) return refused(`${path} holds no *.yaml file.`);
     if (paths.length > MAX_FILES) return refused(`${path} holds ${paths.length} *.yaml files, and ${MAX_FILES} are taken at most.`);
     const files: RulesText[] = [];
-    for (const file of paths) files.push({ file, text: await readBounded(file) });
+    for (const file of paths) {
+      const text = await readBounded(file).catch((fault: unknown) => ({ problem: `${file} can not be read: ${whyUnreadable(fault)}.` }));
+      // Safe: the sentence is told, and the old rules go on.
+      if (typeof text === 'object') return refused(text.problem);
+      files.push({ file, text });
+    }
     return { files, digest: digestOf(JSON.stringify(files)) };
   } catch (fault) {
     // Safe: the sentence is told, and the old rules go on.
-    return refused(`${path} can not be read: ${reasonOf(fault)}.`);
+    return refused(`${path} can not be read: ${whyUnreadable(fault)}.`);
   }
 }
 
@@ -40,8 +45,9 @@ async function rulePaths(path: string): Promise<readonly string[]> {
 
 /** At most one byte more than a rules file may have: a wrong path may name anything. */
 async function readBounded(path: string): Promise<string> {
-  const file = await open(path);
+  const file = await open(path, WITHOUT_WAITING);
   try {
+    mustBeFile(await file.stat());
     const buffer = Buffer.alloc(MAX_FILE_BYTES + 1);
     let length = 0;
     for (;;) {
@@ -49,23 +55,10 @@ async function readBounded(path: string): Promise<string> {
       length += bytesRead;
       if (bytesRead === 0 || length === buffer.length) break;
     }
-    const bytes = buffer.subarray(0, length);
-    if (!isUtf8(bytes)) throw new Error(`${path} is not text in UTF-8`);
-    return bytes.toString('utf8');
+    return textOf(buffer.subarray(0, length));
   } finally {
     await file.close();
   }
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'no such file or folder',
-  EACCES: 'no permission',
-  ELOOP: 'its links go round',
-};
-
-function reasonOf(fault: unknown): string {
-  if (!(fault instanceof Error)) return String(fault);
-  return REASONS['code' in fault ? String(fault.code) : ''] ?? fault.message;
 }
 
 function refused(problem: string): RuleFiles {

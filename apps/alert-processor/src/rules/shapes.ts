@@ -1,5 +1,5 @@
 /** The forms that values of a rules file may have. From one table of them come the reader, the JSON Schema for editors, and the page in docs/reference. */
-import { isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
+import { isMap, isNode, isScalar, isSeq, type Node } from 'yaml';
 import { didYouMean } from './did-you-mean.ts';
 import type { Reading } from './reading.ts';
 
@@ -155,7 +155,7 @@ export function namesTo<T>(
       if (!isMap(node) || node.items.length > options.max) return unfit(node, reading, words);
       const given = new Set<string>();
       const entries = node.items.map(({ key, value }): [string, T | undefined] => {
-        const name = textOf(reading.resolve(key) ?? node);
+        const name = textOf(key as Node);
         if (name === undefined || !options.names.test(name))
           reading.problem(key as Node, `A name here fits ${options.names.source}: this one does not.`);
         if (given.has(name ?? '')) reading.problem(key as Node, TWICE);
@@ -193,12 +193,15 @@ export function map<const K extends KeyTable>(keys: K, what: string): Shape<Valu
 /** The values of a map of known keys that could be read, whatever is wrong with the others. */
 export function readKeys<const K extends KeyTable>(keys: K, what: string, node: Node, reading: Reading): Partial<ValuesOf<K>> {
   const values: Record<string, unknown> = {};
+  if (reading.full) reading.problem(node, 'This was not looked at.');
   if (!isMap(node)) return unfit(node, reading, `a map with the keys of ${what}`) ?? {};
   const names = Object.keys(keys);
   const given = new Set<string>();
   for (const pair of node.items) {
+    // The rest is not looked at: it is refused anyway.
+    if (reading.full) break;
     const key = pair.key as Node;
-    const name = textOf(reading.resolve(key) ?? node) ?? '';
+    const name = textOf(key) ?? '';
     const known = Object.hasOwn(keys, name) ? keys[name] : undefined;
     if (given.has(name)) reading.problem(key, TWICE);
     else if (known !== undefined) values[name] = readValue(pair.value, key, known.shape, reading);
@@ -219,8 +222,10 @@ export function items<T>(of: Shape<T>, { max, what }: { readonly max: number; re
     read: (node, reading) => {
       if (!isSeq(node) || node.items.length > max) return unfit(node, reading, words);
       return node.items.flatMap((item) => {
+        // The rest is not looked at: it is refused anyway.
+        if (reading.full) return [];
         const value = readValue(item, node, of, reading);
-        return value === undefined ? [] : [{ value, node: reading.resolve(item) ?? node }];
+        return value === undefined ? [] : [{ value, node: item as Node }];
       });
     },
   };
@@ -260,7 +265,7 @@ export function variant<P, const K extends KeyTable>(plain: Shape<P>, keys: K, w
         return value === undefined ? undefined : { kind: 'plain', value };
       }
       const [pair, ...others] = node.items;
-      const name = textOf(reading.resolve(pair?.key) ?? node) ?? '';
+      const name = textOf((pair?.key ?? node) as Node) ?? '';
       const known = Object.hasOwn(keys, name) ? keys[name] : undefined;
       if (pair === undefined || others.length > 0 || known === undefined) {
         reading.problem(node, `${what} is ${words}${known === undefined ? didYouMean(name, names) : ''}.`);
@@ -274,10 +279,8 @@ export function variant<P, const K extends KeyTable>(plain: Shape<P>, keys: K, w
 
 /** The value behind a key or in a list; where there is none, the problem stands at `holder`. */
 function readValue<T>(value: unknown, holder: Node, shape: Shape<T>, reading: Reading): T | undefined {
-  const node = reading.resolve(value);
-  if (node !== undefined) return shape.read(node, reading);
-  if (isAlias(value)) reading.problem(value, `Nothing before this has the anchor &${value.source}.`);
-  else reading.problem(holder, `This must be ${shape.words}, and nothing is there.`);
+  if (isNode(value)) return shape.read(value, reading);
+  reading.problem(holder, `This must be ${shape.words}, and nothing is there.`);
   return undefined;
 }
 

@@ -1,31 +1,27 @@
 /** The forms that only test cases have. */
-import { isMap, isScalar, isSeq, type Node } from 'yaml';
+import { isMap, isScalar, isSeq } from 'yaml';
 import { condition } from '../rules/forms.ts';
-import type { Reading } from '../rules/reading.ts';
 import type { Condition } from '../rules/rule.ts';
 import type { Shape } from '../rules/shapes.ts';
 import { type Bounds, bounds } from './moments.ts';
 
-/** Values inside of one event. Aliases can make a short text a large value. */
+/** Values inside of one event. */
 const MAX_VALUES = 1000;
 const MAX_DEPTH = 32;
 
-function scalarOf(node: Node | undefined): unknown {
+function scalarOf(node: unknown): unknown {
   return isScalar(node) ? node.value : undefined;
 }
 
 /** What a node means as JSON; undefined where it is too large or too deep. */
-function plainValue(node: unknown, reading: Reading, left: { values: number }, depth: number): unknown {
-  const found = reading.resolve(node);
-  // Too deep counts as too many: an alias may hold itself.
+function plainValue(found: unknown, left: { values: number }, depth: number): unknown {
+  // Too deep counts as too many.
   left.values = depth > MAX_DEPTH ? 0 : left.values;
   if (--left.values < 0) return undefined;
   if (isScalar(found)) return found.value ?? null;
-  if (isSeq(found)) return found.items.map((item) => plainValue(item, reading, left, depth + 1));
+  if (isSeq(found)) return found.items.map((item) => plainValue(item, left, depth + 1));
   if (!isMap(found)) return null;
-  return Object.fromEntries(
-    found.items.map(({ key, value }) => [String(scalarOf(reading.resolve(key))), plainValue(value, reading, left, depth + 1)]),
-  );
+  return Object.fromEntries(found.items.map(({ key, value }) => [String(scalarOf(key)), plainValue(value, left, depth + 1)]));
 }
 
 /** The fields of an event: any map. */
@@ -34,7 +30,7 @@ export const eventFields: Shape<Readonly<Record<string, unknown>>> = {
   schema: { type: 'object' },
   read: (node, reading) => {
     const left = { values: MAX_VALUES };
-    const value = isMap(node) ? plainValue(node, reading, left, 0) : undefined;
+    const value = isMap(node) ? plainValue(node, left, 0) : undefined;
     if (value !== undefined && left.values >= 0) return value as Readonly<Record<string, unknown>>;
     reading.problem(node, `This must be ${eventFields.words}.`);
     return undefined;

@@ -61,7 +61,7 @@ export function readCases(file: string, content: string, rulesOf: RulesOf): Read
   const fromRules: RuleProblem[] = [];
   if (root === undefined) {
     if (reading.problems.length === 0) reading.problem(0, 'The file is empty: it has at least cases: [].');
-    return { problems: reading.problems };
+    return { problems: reading.told() };
   }
   const { cases: found = [] } = readKeys(caseFileKeys, 'a file of test cases', root, reading);
   const loaded = new Map<string | undefined, RuleSet | undefined>();
@@ -76,7 +76,7 @@ export function readCases(file: string, content: string, rulesOf: RulesOf): Read
     const rules = loaded.get(value.rules);
     if (rules !== undefined) cases.push(caseOf(value, node, rules, reading));
   }
-  const problems = [...reading.problems.toSorted((a, b) => a.line - b.line || a.column - b.column), ...fromRules];
+  const problems = [...reading.told(), ...fromRules];
   return problems.length > 0 ? { problems } : { cases };
 }
 
