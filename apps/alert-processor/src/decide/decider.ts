@@ -25,6 +25,8 @@ export interface DeciderOptions {
 export interface DeciderSource extends StreamPartition {
   readonly watermarkMs: number | undefined;
   readonly heardMs: number | undefined;
+  /** How far the clock of the process that counts it is ahead of the brokers'; 0 where it is not, or hardly. */
+  readonly aheadMs: number;
   readonly blind: readonly (readonly [fromMs: number, toMs: number])[];
 }
 
@@ -46,6 +48,8 @@ export class Decider {
   #deciders = new Map<string, RuleDecider>();
   #subjects = new Map<string, Subject>();
   #restoredMs: number | undefined;
+  /** The greatest broker time of a record of `alert-partials`. */
+  #brokerMs: number | undefined;
   #nowMs = 0;
   #rulesChanged = false;
 
@@ -95,9 +99,10 @@ export class Decider {
     this.#coverage.setFloor(floorMs);
   }
 
-  /** Takes in one record of `alert-partials`. Nothing is decided by it. */
-  accept(message: Message): void {
-    if (message.kind === 'marks') this.#coverage.accept(message, this.#nowMs);
+  /** Takes in one record of `alert-partials` with its own broker time: nothing that it says is later. Nothing is decided by it. */
+  accept(message: Message, brokerMs: number): void {
+    if (brokerMs > (this.#brokerMs ?? Number.NEGATIVE_INFINITY)) this.#brokerMs = brokerMs;
+    if (message.kind === 'marks') this.#coverage.accept(message, this.#nowMs, brokerMs - this.#latenessMs);
     else if (message.kind === 'silence') this.#silences.accept(message.silence, this.#options.ownEpoch);
     else for (const cell of message.cells) this.#fold(cell);
   }
@@ -116,6 +121,7 @@ export class Decider {
   /** Decides. Answers the states that changed: they must be written, and acknowledged, before anything of them is sent. */
   tick(nowMs: number): AlertState[] {
     this.#nowMs = nowMs;
+    this.#limitSettled();
     if (this.#rulesChanged) this.#closeGone();
     this.#rulesChanged = false;
     for (const decider of this.#deciders.values()) {
@@ -193,8 +199,8 @@ export class Decider {
   /** What was heard of each partition of the stream. */
   sources(): readonly DeciderSource[] {
     return this.#coverage.partitions.map((partition) => {
-      const { watermarkMs, atMs } = this.#coverage.heard(partition) ?? {};
-      return { ...partition, watermarkMs, heardMs: atMs, blind: this.#coverage.blindOf(partition) };
+      const { watermarkMs, atMs, aheadMs = 0 } = this.#coverage.heard(partition) ?? {};
+      return { ...partition, watermarkMs, heardMs: atMs, aheadMs, blind: this.#coverage.blindOf(partition) };
     });
   }
 
@@ -205,6 +211,20 @@ export class Decider {
     if (fullMs !== undefined) this.condition(groupsCondition(rule, nowMs - fullMs < IDLE_VERSION_MS), nowMs);
     // Told by an owner before this one: whether it still holds shows after a while.
     else if (this.#states.get(GROUPS_RULE, JSON.stringify([rule.name]))?.state === 'firing') panes.noteFull(key, nowMs);
+  }
+
+  get #latenessMs(): number {
+    return this.#rules?.latenessMs ?? 0;
+  }
+
+  /** Nothing is decided that no broker's clock has reached: an owner before this one may have gone by a clock that was ahead. */
+  #limitSettled(): void {
+    if (this.#brokerMs === undefined) return;
+    const limitMs = this.#brokerMs - this.#latenessMs;
+    if (this.#restoredMs !== undefined && this.#restoredMs > limitMs) this.#restoredMs = limitMs;
+    for (const decider of this.#deciders.values()) {
+      if (decider.settledMs !== undefined && decider.settledMs > limitMs) decider.settledMs = limitMs;
+    }
   }
 
   #fold(cell: Cell): void {
