@@ -197,6 +197,10 @@ test('cells from the future, from 1970 and of another kind neither fire nor stop
   bench.mark(0);
   bench.count(0, 900, { paneMs: Date.UTC(2099, 0, 1) });
   bench.count(0, 900, { paneMs: 0, brokerMs: 5000 });
+  // A pane and its broker time of 2096 in a record of today; a pane between two; an event later than its record.
+  bench.count(0, 900, { paneMs: 4e12, brokerMs: 4e12, eventMs: 4e12 });
+  bench.count(1, 900, { paneMs: T0 + PANE_MS + 1 });
+  bench.count(1, 900, { eventMs: 4e12 });
   bench.count(1, 2);
   bench.count(1, 9, { partition: 1, partial: ['sum', 9, 9] });
   expect(bench.tick()).toEqual([]);

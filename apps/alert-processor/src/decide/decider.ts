@@ -1,4 +1,4 @@
-import type { Cell, Message } from '../messages/message.ts';
+import type { Message } from '../messages/message.ts';
 import type { Rule, RuleSet } from '../rules/rule.ts';
 import type { AlertState, StateRecord } from './alert-state.ts';
 import { Coverage, IDLE_VERSION_MS, type StreamPartition } from './coverage.ts';
@@ -104,7 +104,7 @@ export class Decider {
     if (brokerMs > (this.#brokerMs ?? Number.NEGATIVE_INFINITY)) this.#brokerMs = brokerMs;
     if (message.kind === 'marks') this.#coverage.accept(message, this.#nowMs, brokerMs - this.#latenessMs);
     else if (message.kind === 'silence') this.#silences.accept(message.silence, this.#options.ownEpoch);
-    else for (const cell of message.cells) this.#fold(cell);
+    else for (const cell of message.cells) this.#panes?.accept(cell, this.#nowMs, brokerMs);
   }
 
   /** Something about tailrace itself holds, or does not hold (any more): told as rules are, from now on. */
@@ -225,10 +225,6 @@ export class Decider {
     for (const decider of this.#deciders.values()) {
       if (decider.settledMs !== undefined && decider.settledMs > limitMs) decider.settledMs = limitMs;
     }
-  }
-
-  #fold(cell: Cell): void {
-    this.#panes?.accept(cell, this.#nowMs);
   }
 
   #deciderOf(rule: Rule, { paneMs }: RuleSet, before: RuleDecider | undefined, panes: PaneStore): RuleDecider {

@@ -40,13 +40,15 @@ export class RulePanes {
     return this.#sealedMs;
   }
 
-  accept(cell: Cell, maxGroups: number): Accepted {
-    const { group, paneMs } = cell;
+  /** `limitMs`: no event of the cell was appended later, or it is of nobody of ours. */
+  accept(cell: Cell, maxGroups: number, limitMs: number): Accepted {
+    const { group, paneMs, brokerMs, eventMs } = cell;
     // What no lane counts any more: a pane that was not there when it was sealed is empty for good.
     if (paneMs + this.#paneMs <= this.#sealedMs) return 'sealed';
     // Partials of different kinds can not be merged; an event is never later than its broker time, so a pane that is comes from nobody of ours.
+    if (cell.partial[0] !== (this.#kind ?? cell.partial[0]) || !this.#isOurs(paneMs, brokerMs, eventMs) || brokerMs > limitMs)
+      return 'foreign';
     this.#kind ??= cell.partial[0];
-    if (cell.partial[0] !== this.#kind || paneMs > cell.brokerMs) return 'foreign';
     let known = this.groups.get(group);
     if (known === undefined) {
       if (this.groups.size >= maxGroups) return 'too many groups';
@@ -68,6 +70,10 @@ export class RulePanes {
     if (paneMs < known.changedMs) known.changedMs = paneMs;
     this.changed.add(group);
     return 'changed';
+  }
+
+  #isOurs(paneMs: number, brokerMs: number, eventMs: number): boolean {
+    return paneMs % this.#paneMs === 0 && paneMs <= brokerMs && eventMs <= brokerMs;
   }
 
   /** Makes one partial of each pane that ends at or before `untilMs`: every lane has counted it. */

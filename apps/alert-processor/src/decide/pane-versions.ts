@@ -16,6 +16,9 @@ interface Version {
 /** Groups of a version that no loaded rule has: it may be loaded soon, and what its lanes counted until then counts. */
 const UNLOADED_GROUPS = 10_000;
 
+/** Brokers' clocks differ, and losing what was counted is worse than an hour too many. */
+const MAX_AHEAD_MS = 3_600_000;
+
 /** Versions at a time that no loaded rule has. */
 const UNLOADED_VERSIONS = 100;
 
@@ -48,7 +51,8 @@ export class PaneStore {
     for (const [key, version] of this.#versions) version.loaded = keys.has(key);
   }
 
-  accept(cell: Cell, nowMs: number): void {
+  /** `brokerMs`: the broker time of the record that tells the cell. */
+  accept(cell: Cell, nowMs: number, brokerMs: number): void {
     let key = this.#keys.get(cell.rule);
     if (key === undefined) {
       key = ruleKey(cell.rule);
@@ -67,8 +71,10 @@ export class PaneStore {
       this.#versions.set(key, version);
     }
     version.heardMs = nowMs;
-    const refused = cell.group === REFUSED_GROUP || version.store.accept(cell, version.maxGroups) === 'too many groups';
-    if (refused && cell.paneMs <= cell.brokerMs) version.fullMs = Math.max(version.fullMs ?? cell.paneMs, cell.paneMs);
+    const limitMs = brokerMs + MAX_AHEAD_MS;
+    const refused = cell.group === REFUSED_GROUP || version.store.accept(cell, version.maxGroups, limitMs) === 'too many groups';
+    if (refused && cell.paneMs <= cell.brokerMs && cell.brokerMs <= limitMs)
+      version.fullMs = Math.max(version.fullMs ?? cell.paneMs, cell.paneMs);
   }
 
   /** The last pane in which a group of the rule was refused; undefined where none was, or once that is told to be over. */
