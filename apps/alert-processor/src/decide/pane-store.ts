@@ -23,14 +23,15 @@ export class RulePanes {
   readonly #paneMs: number;
   #kind: PartialKind | undefined;
   #sealedMs = Number.NEGATIVE_INFINITY;
-  #heldFromMs = Number.NEGATIVE_INFINITY;
+  #heldFromMs: number;
 
-  constructor(paneMs: number, kind: PartialKind | undefined) {
+  constructor(paneMs: number, kind: PartialKind | undefined, heldFromMs: number) {
     this.#paneMs = paneMs;
     this.#kind = kind;
+    this.#heldFromMs = heldFromMs;
   }
 
-  /** Panes before it were forgotten: a window that reaches further back, after a rule grew, is not complete. */
+  /** Panes before it were forgotten, or never taken in: a window that reaches further back, after a rule grew, is not complete. */
   get heldFromMs(): number {
     return this.#heldFromMs;
   }
@@ -101,6 +102,13 @@ export class RulePanes {
         this.changed.delete(group);
       }
     }
+  }
+
+  /** End of the newest pane that is held. */
+  get endMs(): number {
+    let newest = Number.NEGATIVE_INFINITY;
+    for (const { newestMs } of this.groups.values()) if (newestMs > newest) newest = newestMs;
+    return newest + this.#paneMs;
   }
 
   /** Start of the oldest pane that is held. */
