@@ -14,6 +14,8 @@ export interface Heard extends StreamPartition {
   readonly late: number;
   /** When the last mark came, by the decider's clock. */
   readonly atMs: number;
+  /** The last mark was so far ahead of the brokers' clock: that of the process that counts the partition is. Small differences are told as 0. */
+  readonly aheadMs: number;
 }
 
 interface Track {
@@ -26,7 +28,11 @@ interface Track {
   unread: boolean;
   late: number;
   atMs: number;
+  aheadMs: number;
 }
+
+/** Clocks differ a little, and the brokers' among themselves. */
+const TOLD_AHEAD_MS = 5000;
 
 const MAX_INCARNATIONS = 8;
 
@@ -63,17 +69,24 @@ export class Coverage {
     return this.#partitions;
   }
 
-  accept({ rules, marks }: Extract<Message, { kind: 'marks' }>, nowMs: number): void {
+  /**
+   * `limitMs`: no watermark counts beyond it, but the broker time of the marks' own record - lateness. At the end of its log a lane's time is its
+   * process's own clock; where that is ahead of the brokers', panes that still fill would be sealed, and all alerts silent.
+   */
+  accept({ rules, marks }: Extract<Message, { kind: 'marks' }>, nowMs: number, limitMs: number): void {
     const keys = rules.map((rule) => [rule.name, ruleKey(rule)] as const);
     for (const mark of marks) {
       const track = this.#trackOf(mark.source);
       if (track === undefined) continue;
-      this.#note(track, mark, nowMs);
+      const watermarkMs = Math.min(mark.watermarkMs, limitMs);
+      const aheadMs = mark.watermarkMs - watermarkMs;
+      track.aheadMs = aheadMs > TOLD_AHEAD_MS ? aheadMs : 0;
+      this.#note(track, { ...mark, watermarkMs }, nowMs);
       for (const [name, key] of keys) {
         const fromMs = Math.max(mark.fromMs, mark.ruleFromMs.get(name) ?? Number.NEGATIVE_INFINITY, this.#floorMs);
-        if (mark.watermarkMs < fromMs) continue;
+        if (watermarkMs < fromMs) continue;
         const known = track.spans.get(key);
-        const span = claim(known, fromMs, mark.watermarkMs);
+        const span = claim(known, fromMs, watermarkMs);
         if (known === undefined) track.spans.set(key, Object.assign(span, { heardMs: nowMs }));
         else known.heardMs = nowMs;
       }
@@ -161,6 +174,7 @@ export class Coverage {
         unread: false,
         late: 0,
         atMs: 0,
+        aheadMs: 0,
       };
       this.#tracks.set(key, track);
       return track;

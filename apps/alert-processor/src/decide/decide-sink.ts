@@ -82,11 +82,18 @@ export class DecideSink implements Sink, StoreKeeper {
     const fromMs = (settledMs ?? nowMs() - latenessMs) - decider.reachMs - paneMs;
     const [found] = await admin.offsetsAtTimes([{ topic, partition, timeMs: Math.max(0, Math.floor(fromMs - clockStepMs)) }]);
     const startAt = Math.max(logStart, Math.min(found?.offset ?? logEnd, committed ?? logEnd));
-    decider.readsFrom(fromMs);
     const owned = new OwnedPartition(
-      { decider, ownership, startAt, decideAt: Math.max(committed ?? 0, logEnd), cut: startAt === logStart && logStart > 0 },
+      {
+        decider,
+        ownership,
+        startAt,
+        decideAt: Math.max(committed ?? 0, logEnd),
+        floorMs: fromMs,
+        cut: startAt === logStart && logStart > 0,
+      },
       {
         log,
+        clockStepMs,
         deliveries,
         onMessage: (message) => this.#ports.onMessage(partition, message),
         onTicked: () => this.#ports.onTicked(partition),
@@ -235,5 +242,6 @@ export class DecideSink implements Sink, StoreKeeper {
 /** A watermark and a sign of life that every decider has heard of; undefined where one has not. */
 function lessKnown(one: DeciderSource, other: DeciderSource | undefined): DeciderSource {
   const least = (a: number | undefined, b: number | undefined) => (a === undefined || b === undefined ? undefined : Math.min(a, b));
-  return { ...one, watermarkMs: least(one.watermarkMs, other?.watermarkMs), heardMs: least(one.heardMs, other?.heardMs) };
+  const aheadMs = Math.max(one.aheadMs, other?.aheadMs ?? 0);
+  return { ...one, aheadMs, watermarkMs: least(one.watermarkMs, other?.watermarkMs), heardMs: least(one.heardMs, other?.heardMs) };
 }

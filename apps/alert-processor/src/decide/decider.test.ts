@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DeciderBench, T0, WEB } from '../testing/decider-bench.ts';
-import { PANE_MS, plainRule } from '../testing/plain-rules.ts';
+import { LATENESS_MS, PANE_MS, plainRule } from '../testing/plain-rules.ts';
 
 const COUNT = plainRule().measure;
 const ABSENCE = plainRule({ measure: { ...COUNT, kind: 'absence' }, window: { kind: 'sliding', ms: 30_000 }, rememberMs: 600_000 });
@@ -158,11 +158,49 @@ test('a window that told never begins an episode again: repeats, zombies, a rest
   expect(bench.tick()).toEqual(['firing@16']);
 });
 
+test("a stage 1 whose clock is ahead of the brokers' seals nothing that still fills, and is told of", () => {
+  const bench = new DeciderBench();
+  const ahead = 3 * 3_600_000;
+  const atMs = T0 + LATENESS_MS;
+  bench.mark(0, { watermarkMs: T0 + ahead, atMs });
+  bench.tick();
+  expect(bench.decider.settledMs).toBe(T0);
+  bench.count(1, 6);
+  expect(bench.tick()).toEqual(['firing@-4']);
+  expect(bench.decider.sources().map(({ aheadMs }) => aheadMs)).toEqual([ahead, ahead]);
+  // The clock is mended: time goes on at once.
+  bench.mark(20);
+  expect(bench.tick()).toEqual(['resolved@-4']);
+  expect(bench.decider.sources().map(({ aheadMs }) => aheadMs)).toEqual([0, 0]);
+});
+
+test("a kept watermark ahead of the brokers' clock does not silence what comes before it", () => {
+  const bench = new DeciderBench();
+  bench.decider.restore([{ kind: 'partition', partition: 0, watermarkMs: T0 + 3 * 3_600_000, epoch: 0, owner: 'ahead' }]);
+  bench.mark(0);
+  bench.count(1, 6);
+  expect(bench.tick()).toEqual(['firing@-4']);
+  bench.mark(20);
+  expect(bench.tick()).toEqual(['resolved@-4']);
+});
+
+test('marks that are read again are held against their own broker time, not that of the newest', () => {
+  const bench = new DeciderBench();
+  bench.mark(20);
+  bench.mark(5, { watermarkMs: T0 + 25 * PANE_MS, atMs: T0 + 5 * PANE_MS + LATENESS_MS });
+  bench.tick();
+  expect(bench.decider.settledMs).toBe(T0 + 20 * PANE_MS);
+});
+
 test('cells from the future, from 1970 and of another kind neither fire nor stop anything', () => {
   const bench = new DeciderBench();
   bench.mark(0);
   bench.count(0, 900, { paneMs: Date.UTC(2099, 0, 1) });
   bench.count(0, 900, { paneMs: 0, brokerMs: 5000 });
+  // A pane and its broker time of 2096 in a record of today; a pane between two; an event later than its record.
+  bench.count(0, 900, { paneMs: 4e12, brokerMs: 4e12, eventMs: 4e12 });
+  bench.count(1, 900, { paneMs: T0 + PANE_MS + 1 });
+  bench.count(1, 900, { eventMs: 4e12 });
   bench.count(1, 2);
   bench.count(1, 9, { partition: 1, partial: ['sum', 9, 9] });
   expect(bench.tick()).toEqual([]);

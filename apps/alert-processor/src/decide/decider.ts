@@ -1,4 +1,4 @@
-import type { Cell, Message } from '../messages/message.ts';
+import type { Message } from '../messages/message.ts';
 import type { Rule, RuleSet } from '../rules/rule.ts';
 import type { AlertState, StateRecord } from './alert-state.ts';
 import { Coverage, IDLE_VERSION_MS, type StreamPartition } from './coverage.ts';
@@ -25,6 +25,8 @@ export interface DeciderOptions {
 export interface DeciderSource extends StreamPartition {
   readonly watermarkMs: number | undefined;
   readonly heardMs: number | undefined;
+  /** How far the clock of the process that counts it is ahead of the brokers'; 0 where it is not, or hardly. */
+  readonly aheadMs: number;
   readonly blind: readonly (readonly [fromMs: number, toMs: number])[];
 }
 
@@ -46,6 +48,8 @@ export class Decider {
   #deciders = new Map<string, RuleDecider>();
   #subjects = new Map<string, Subject>();
   #restoredMs: number | undefined;
+  /** The greatest broker time of a record of `alert-partials`. */
+  #brokerMs: number | undefined;
   #nowMs = 0;
   #rulesChanged = false;
 
@@ -95,11 +99,12 @@ export class Decider {
     this.#coverage.setFloor(floorMs);
   }
 
-  /** Takes in one record of `alert-partials`. Nothing is decided by it. */
-  accept(message: Message): void {
-    if (message.kind === 'marks') this.#coverage.accept(message, this.#nowMs);
+  /** Takes in one record of `alert-partials` with its own broker time: nothing that it says is later. Nothing is decided by it. */
+  accept(message: Message, brokerMs: number): void {
+    if (brokerMs > (this.#brokerMs ?? Number.NEGATIVE_INFINITY)) this.#brokerMs = brokerMs;
+    if (message.kind === 'marks') this.#coverage.accept(message, this.#nowMs, brokerMs - this.#latenessMs);
     else if (message.kind === 'silence') this.#silences.accept(message.silence, this.#options.ownEpoch);
-    else for (const cell of message.cells) this.#fold(cell);
+    else for (const cell of message.cells) this.#panes?.accept(cell, this.#nowMs, brokerMs);
   }
 
   /** Something about tailrace itself holds, or does not hold (any more): told as rules are, from now on. */
@@ -116,6 +121,7 @@ export class Decider {
   /** Decides. Answers the states that changed: they must be written, and acknowledged, before anything of them is sent. */
   tick(nowMs: number): AlertState[] {
     this.#nowMs = nowMs;
+    this.#limitSettled();
     if (this.#rulesChanged) this.#closeGone();
     this.#rulesChanged = false;
     for (const decider of this.#deciders.values()) {
@@ -193,8 +199,8 @@ export class Decider {
   /** What was heard of each partition of the stream. */
   sources(): readonly DeciderSource[] {
     return this.#coverage.partitions.map((partition) => {
-      const { watermarkMs, atMs } = this.#coverage.heard(partition) ?? {};
-      return { ...partition, watermarkMs, heardMs: atMs, blind: this.#coverage.blindOf(partition) };
+      const { watermarkMs, atMs, aheadMs = 0 } = this.#coverage.heard(partition) ?? {};
+      return { ...partition, watermarkMs, heardMs: atMs, aheadMs, blind: this.#coverage.blindOf(partition) };
     });
   }
 
@@ -207,8 +213,18 @@ export class Decider {
     else if (this.#states.get(GROUPS_RULE, JSON.stringify([rule.name]))?.state === 'firing') panes.noteFull(key, nowMs);
   }
 
-  #fold(cell: Cell): void {
-    this.#panes?.accept(cell, this.#nowMs);
+  get #latenessMs(): number {
+    return this.#rules?.latenessMs ?? 0;
+  }
+
+  /** Nothing is decided that no broker's clock has reached: an owner before this one may have gone by a clock that was ahead. */
+  #limitSettled(): void {
+    if (this.#brokerMs === undefined) return;
+    const limitMs = this.#brokerMs - this.#latenessMs;
+    if (this.#restoredMs !== undefined && this.#restoredMs > limitMs) this.#restoredMs = limitMs;
+    for (const decider of this.#deciders.values()) {
+      if (decider.settledMs !== undefined && decider.settledMs > limitMs) decider.settledMs = limitMs;
+    }
   }
 
   #deciderOf(rule: Rule, { paneMs }: RuleSet, before: RuleDecider | undefined, panes: PaneStore): RuleDecider {

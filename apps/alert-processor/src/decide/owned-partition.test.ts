@@ -3,7 +3,7 @@ import { encodeMessage } from '../messages/codec.ts';
 import type { Message } from '../messages/message.ts';
 import type { Delivery } from '../notify/deliveries.ts';
 import { T0, WEB } from '../testing/decider-bench.ts';
-import { PANE_MS, plainRule, ruleSet } from '../testing/plain-rules.ts';
+import { LATENESS_MS, PANE_MS, plainRule, ruleSet } from '../testing/plain-rules.ts';
 import type { StateRecord } from './alert-state.ts';
 import { Decider } from './decider.ts';
 import { OwedSends } from './owed-sends.ts';
@@ -24,13 +24,14 @@ class Bench {
   readonly #acks: (() => void)[] = [];
   #offset = 0;
 
-  constructor(decideAt = 0) {
+  constructor(decideAt = 0, floorMs = T0) {
     const decider = new Decider({ partition: 0, ownEpoch: 0, channels: ['oncall'] });
     decider.setRules(ruleSet([plainRule()]));
     decider.setSources([{ topic: 'service-events', partition: 0 }]);
     this.owned = new OwnedPartition(
-      { decider, ownership: { partition: 0, epoch: 0, owner: 'me', provenEnd: 0, ownSince: 1 }, startAt: 0, decideAt, cut: false },
+      { decider, ownership: { partition: 0, epoch: 0, owner: 'me', provenEnd: 0, ownSince: 1 }, startAt: 0, decideAt, floorMs, cut: false },
       {
+        clockStepMs: 0,
         log: {
           write: (_owner, records) => {
             this.written.push([...records]);
@@ -70,10 +71,10 @@ class Bench {
     this.take({ kind: 'cells', cells: [{ rule: RULE, group: WEB, source, ...times, partial: ['count', 6] }] });
   }
 
-  take(message: Message | undefined): readonly unknown[] {
+  take(message: Message | undefined, atMs = T0): readonly unknown[] {
     const value = message === undefined ? Buffer.from('what') : encodeMessage(message);
     const offset = this.#offset++;
-    return this.owned.take({ length: 1, offset: () => offset, value: () => value, timestampMs: () => T0 } as never);
+    return this.owned.take({ length: 1, offset: () => offset, value: () => value, timestampMs: () => atMs } as never);
   }
 }
 
@@ -100,6 +101,21 @@ test('nothing is decided before the log is read up to where it was', async () =>
   void bench.owned.tick(T0);
   await turn();
   expect(bench.written).toHaveLength(1);
+});
+
+test("a kept time ahead of the brokers' clock does not keep what is read now from being covered", async () => {
+  const bench = new Bench(0, T0 + 3 * 3_600_000);
+  bench.fires();
+  void bench.owned.tick(T0);
+  await turn();
+  bench.acknowledge();
+  const source = { topic: 'service-events', incarnation: 'AbCd-_12', partition: 0 };
+  const mark = { source, watermarkMs: T0 + 20 * PANE_MS, fromMs: 0, ruleFromMs: new Map(), unread: false, late: 0 };
+  bench.take({ kind: 'marks', rules: [RULE], marks: [mark] }, T0 + 20 * PANE_MS + LATENESS_MS);
+  await turn();
+  void bench.owned.tick(T0 + 250);
+  await turn();
+  expect(bench.written.flat().map((record) => (record.kind === 'alert' ? record.state : ''))).toEqual(['firing', 'ok']);
 });
 
 test('an owner that finds another one behind it hands nothing over', async () => {

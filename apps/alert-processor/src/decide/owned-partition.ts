@@ -10,6 +10,8 @@ import type { Ownership, StateLog } from './state-log.ts';
 export interface OwnedPorts {
   readonly log: Pick<StateLog, 'write' | 'isOurs'>;
   readonly deliveries: Pick<DeliveryPort, 'deliver' | 'forget'>;
+  /** How far a broker's clock may step back. */
+  readonly clockStepMs: number;
   readonly onMessage: (message: Message) => void;
   /** Told when a tick's states are acknowledged, and what they tell was handed over. */
   readonly onTicked: () => void;
@@ -26,6 +28,8 @@ export interface OwnedOptions {
   /** Where reading begins, and up to where the log must be read before anything is decided: what was decided upon before is known again then. */
   readonly startAt: number;
   readonly decideAt: number;
+  /** Nothing before it is covered, but where the first record that is read is older: a time from a clock that was ahead must not keep it back. */
+  readonly floorMs: number;
   /** The log begins later than what is needed: what was counted before its first record is not known. */
   readonly cut: boolean;
 }
@@ -48,7 +52,9 @@ export class OwnedPartition {
   readonly #owed: OwedSends;
   readonly #closed = new AbortController();
   #ended = false;
-  #cut: boolean;
+  readonly #floorMs: number;
+  readonly #cut: boolean;
+  #begun = false;
   #position: number;
   #ticking = false;
   #writing: Promise<void> = Promise.resolve();
@@ -58,12 +64,13 @@ export class OwnedPartition {
   #settledMs: number | undefined;
   #keptMs: number | null;
 
-  constructor({ decider, ownership, startAt, decideAt, cut }: OwnedOptions, ports: OwnedPorts) {
+  constructor({ decider, ownership, startAt, decideAt, floorMs, cut }: OwnedOptions, ports: OwnedPorts) {
     this.decider = decider;
     this.ownership = ownership;
     this.#ports = ports;
     this.#position = startAt;
     this.#decideAt = decideAt;
+    this.#floorMs = floorMs;
     this.#cut = cut;
     this.#settledMs = decider.settledMs;
     this.#keptMs = decider.settledMs ?? null;
@@ -95,12 +102,15 @@ export class OwnedPartition {
 
   take(batch: Batch): Outcome[] {
     const outcomes: Outcome[] = [];
-    if (this.#cut) this.decider.readsFrom(batch.timestampMs(0));
-    this.#cut = false;
+    if (!this.#begun) {
+      const firstMs = batch.timestampMs(0);
+      this.decider.readsFrom(this.#cut ? firstMs : Math.min(this.#floorMs, firstMs + this.#ports.clockStepMs));
+    }
+    this.#begun = true;
     for (let i = 0; i < batch.length; i++) {
       const message = read(batch.value(i));
       if (message !== undefined) {
-        this.decider.accept(message);
+        this.decider.accept(message, batch.timestampMs(i));
         this.#ports.onMessage(message);
       }
       outcomes.push(message === undefined ? FOREIGN : STORED);

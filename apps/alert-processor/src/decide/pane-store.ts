@@ -23,14 +23,15 @@ export class RulePanes {
   readonly #paneMs: number;
   #kind: PartialKind | undefined;
   #sealedMs = Number.NEGATIVE_INFINITY;
-  #heldFromMs = Number.NEGATIVE_INFINITY;
+  #heldFromMs: number;
 
-  constructor(paneMs: number, kind: PartialKind | undefined) {
+  constructor(paneMs: number, kind: PartialKind | undefined, heldFromMs: number) {
     this.#paneMs = paneMs;
     this.#kind = kind;
+    this.#heldFromMs = heldFromMs;
   }
 
-  /** Panes before it were forgotten: a window that reaches further back, after a rule grew, is not complete. */
+  /** Panes before it were forgotten, or never taken in: a window that reaches further back, after a rule grew, is not complete. */
   get heldFromMs(): number {
     return this.#heldFromMs;
   }
@@ -40,13 +41,15 @@ export class RulePanes {
     return this.#sealedMs;
   }
 
-  accept(cell: Cell, maxGroups: number): Accepted {
-    const { group, paneMs } = cell;
+  /** `limitMs`: no event of the cell was appended later, or it is of nobody of ours. */
+  accept(cell: Cell, maxGroups: number, limitMs: number): Accepted {
+    const { group, paneMs, brokerMs, eventMs } = cell;
     // What no lane counts any more: a pane that was not there when it was sealed is empty for good.
     if (paneMs + this.#paneMs <= this.#sealedMs) return 'sealed';
     // Partials of different kinds can not be merged; an event is never later than its broker time, so a pane that is comes from nobody of ours.
+    if (cell.partial[0] !== (this.#kind ?? cell.partial[0]) || !this.#isOurs(paneMs, brokerMs, eventMs) || brokerMs > limitMs)
+      return 'foreign';
     this.#kind ??= cell.partial[0];
-    if (cell.partial[0] !== this.#kind || paneMs > cell.brokerMs) return 'foreign';
     let known = this.groups.get(group);
     if (known === undefined) {
       if (this.groups.size >= maxGroups) return 'too many groups';
@@ -68,6 +71,10 @@ export class RulePanes {
     if (paneMs < known.changedMs) known.changedMs = paneMs;
     this.changed.add(group);
     return 'changed';
+  }
+
+  #isOurs(paneMs: number, brokerMs: number, eventMs: number): boolean {
+    return paneMs % this.#paneMs === 0 && paneMs <= brokerMs && eventMs <= brokerMs;
   }
 
   /** Makes one partial of each pane that ends at or before `untilMs`: every lane has counted it. */
@@ -95,6 +102,13 @@ export class RulePanes {
         this.changed.delete(group);
       }
     }
+  }
+
+  /** End of the newest pane that is held. */
+  get endMs(): number {
+    let newest = Number.NEGATIVE_INFINITY;
+    for (const { newestMs } of this.groups.values()) if (newestMs > newest) newest = newestMs;
+    return newest + this.#paneMs;
   }
 
   /** Start of the oldest pane that is held. */

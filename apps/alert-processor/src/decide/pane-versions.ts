@@ -16,6 +16,9 @@ interface Version {
 /** Groups of a version that no loaded rule has: it may be loaded soon, and what its lanes counted until then counts. */
 const UNLOADED_GROUPS = 10_000;
 
+/** Brokers' clocks differ, and losing what was counted is worse than an hour too many. */
+const MAX_AHEAD_MS = 3_600_000;
+
 /** Versions at a time that no loaded rule has. */
 const UNLOADED_VERSIONS = 100;
 
@@ -25,6 +28,8 @@ export class PaneStore {
   readonly #versions = new Map<string, Version>();
   /** Keys by the rule of a message: cells of one record share it. */
   readonly #keys = new WeakMap<RuleId, string>();
+  /** Of versions that are not held, cells of panes before it were dropped: their lanes' marks cover them all the same. */
+  #droppedMs = Number.NEGATIVE_INFINITY;
 
   constructor(paneMs: number) {
     this.#paneMs = paneMs;
@@ -38,7 +43,7 @@ export class PaneStore {
       known.maxGroups = rule.maxGroups;
       return known.store;
     }
-    const store = new RulePanes(this.#paneMs, rule.measure.partialKind);
+    const store = new RulePanes(this.#paneMs, rule.measure.partialKind, this.#droppedMs);
     this.#versions.set(key, { store, loaded: true, maxGroups: rule.maxGroups, heardMs: 0, fullMs: undefined });
     return store;
   }
@@ -48,17 +53,23 @@ export class PaneStore {
     for (const [key, version] of this.#versions) version.loaded = keys.has(key);
   }
 
-  accept(cell: Cell, nowMs: number): void {
+  /** `brokerMs`: the broker time of the record that tells the cell. */
+  accept(cell: Cell, nowMs: number, brokerMs: number): void {
     let key = this.#keys.get(cell.rule);
     if (key === undefined) {
       key = ruleKey(cell.rule);
       this.#keys.set(cell.rule, key);
     }
+    const limitMs = brokerMs + MAX_AHEAD_MS;
     let version = this.#versions.get(key);
     if (version === undefined) {
-      if (this.#versions.size >= UNLOADED_VERSIONS) return;
+      if (this.#unloaded >= UNLOADED_VERSIONS) {
+        // What no record of its time can hold is nobody's.
+        if (cell.paneMs <= limitMs) this.#noteDropped(cell.paneMs + this.#paneMs);
+        return;
+      }
       version = {
-        store: new RulePanes(this.#paneMs, undefined),
+        store: new RulePanes(this.#paneMs, undefined, this.#droppedMs),
         loaded: false,
         maxGroups: UNLOADED_GROUPS,
         heardMs: nowMs,
@@ -67,8 +78,9 @@ export class PaneStore {
       this.#versions.set(key, version);
     }
     version.heardMs = nowMs;
-    const refused = cell.group === REFUSED_GROUP || version.store.accept(cell, version.maxGroups) === 'too many groups';
-    if (refused && cell.paneMs <= cell.brokerMs) version.fullMs = Math.max(version.fullMs ?? cell.paneMs, cell.paneMs);
+    const refused = cell.group === REFUSED_GROUP || version.store.accept(cell, version.maxGroups, limitMs) === 'too many groups';
+    if (refused && cell.paneMs <= cell.brokerMs && cell.brokerMs <= limitMs)
+      version.fullMs = Math.max(version.fullMs ?? cell.paneMs, cell.paneMs);
   }
 
   /** The last pane in which a group of the rule was refused; undefined where none was, or once that is told to be over. */
@@ -89,7 +101,20 @@ export class PaneStore {
       if (version.loaded) continue;
       // Heard while the log was read again, before there was a clock.
       if (version.heardMs === 0) version.heardMs = nowMs;
-      else if (nowMs - version.heardMs > IDLE_VERSION_MS) this.#versions.delete(key);
+      else if (nowMs - version.heardMs > IDLE_VERSION_MS) {
+        this.#noteDropped(version.store.endMs);
+        this.#versions.delete(key);
+      }
     }
+  }
+
+  get #unloaded(): number {
+    let count = 0;
+    for (const { loaded } of this.#versions.values()) if (!loaded) count += 1;
+    return count;
+  }
+
+  #noteDropped(endMs: number): void {
+    if (endMs > this.#droppedMs) this.#droppedMs = endMs;
   }
 }

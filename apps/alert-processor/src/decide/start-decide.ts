@@ -20,6 +20,7 @@ import { countedReport } from '../notify/delivery-metrics.ts';
 import type { Notifier } from '../notify/notifier.ts';
 import type { RuleSource } from '../panes/rule-source.ts';
 import type { DecideSink } from './decide-sink.ts';
+import type { DeciderSource } from './decider.ts';
 import { type Decide, openDecide } from './open-decide.ts';
 
 export interface StartDecideOptions {
@@ -104,9 +105,22 @@ export async function startDecide(service: Service, config: AlertConfig, options
   figures.watch(group, decide.runtime, pace);
   health.set('decide', () => runtimeHealth(decide.runtime, { kafka: placed(server), sink: placed(server) }));
   health.set('deciding', () => decidingHealth(decide.sink));
+  health.set('clocks', () => clocksHealth(decide.sink.sources() ?? []));
   health.set('decide-pace', () => pace.health());
   decide.runtime.finished.catch((fault: unknown) => fail(fault instanceof Error ? fault : new Error(String(fault))));
   return { ...decide, deliveries };
+}
+
+/** Degraded while marks say that the clock of a process that counts is ahead of the brokers'. */
+export function clocksHealth(sources: readonly Pick<DeciderSource, 'topic' | 'partition' | 'aheadMs'>[]): Check {
+  const ahead = sources.filter(({ aheadMs }) => aheadMs > 0);
+  const furthest = ahead.toSorted((a, b) => b.aheadMs - a.aheadMs)[0];
+  if (furthest === undefined) return { state: 'ok', sentence: "No clock of a process that counts is ahead of the brokers'." };
+  const { topic, partition, aheadMs } = furthest;
+  return {
+    state: 'degraded',
+    sentence: `The clock of the process that counts partition ${partition} of ${topic} is ${Math.round(aheadMs / 1000)} s ahead of the brokers' (${ahead.length} of ${sources.length} partitions are counted so); alerts go by the brokers' clock meanwhile. Set the clock right.`,
+  };
 }
 
 /** Degraded until every partition is read up to where it was: nothing is decided of it before. */

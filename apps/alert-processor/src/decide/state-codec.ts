@@ -1,6 +1,5 @@
 import type { StateRecord } from './alert-state.ts';
-
-const KINDS: readonly unknown[] = ['alert', 'partition', 'silence'] satisfies readonly StateRecord['kind'][];
+import { STATE_SHAPES } from './state-shapes.ts';
 
 /** The key of a record in `alert-state`. */
 export function stateKey(record: StateRecord): string {
@@ -17,8 +16,7 @@ export function encodeState(record: StateRecord): Buffer {
 export function decodeState(value: Uint8Array): StateRecord | undefined {
   try {
     const record = JSON.parse(Buffer.from(value).toString()) as Partial<StateRecord> | null;
-    const whole = record !== null && KINDS.includes(record.kind) && typeof record.epoch === 'number';
-    return whole ? (record as StateRecord) : undefined;
+    return STATE_SHAPES.get(record?.kind)?.(record) === true ? (record as StateRecord) : undefined;
   } catch {
     return undefined; // Counted, and told.
   }

@@ -19,7 +19,7 @@ function firingBench(rule = plainRule()): DeciderBench {
 
 test('under a silence nobody is told; when it ends and it still fires, they are told then, and of its end', () => {
   const bench = firingBench();
-  bench.decider.accept(silence(T0 + 1000));
+  bench.decider.accept(silence(T0 + 1000), T0);
   expect(bench.tick()).toEqual([]);
   expect(bench.state()).toMatchObject({ state: 'firing', transitions: [{ name: 'firing', silencedBy: 's1', sends: [] }] });
   expect(bench.tick({ afterMs: 2000 })).toEqual(['firing@-4']);
@@ -29,22 +29,22 @@ test('under a silence nobody is told; when it ends and it still fires, they are 
 
 test('what was told to nobody is resolved for nobody; what was told before a silence is resolved for all', () => {
   const untold = firingBench();
-  untold.decider.accept(silence(T0 + HOUR_MS));
+  untold.decider.accept(silence(T0 + HOUR_MS), T0);
   untold.tick();
   untold.mark(20);
   expect(untold.tick()).toEqual([]);
   expect(untold.state()?.state).toBe('ok');
   const told = firingBench();
   expect(told.tick()).toEqual(['firing@-4']);
-  told.decider.accept(silence(T0 + HOUR_MS));
+  told.decider.accept(silence(T0 + HOUR_MS), T0);
   told.mark(20);
   expect(told.tick()).toEqual(['resolved@-4']);
 });
 
 test('silences are written once, hold behind a restart, can be taken back, and are deleted a day after their end', () => {
   const bench = firingBench();
-  bench.decider.accept(silence(T0 + HOUR_MS));
-  bench.decider.accept(silence(T0 + HOUR_MS));
+  bench.decider.accept(silence(T0 + HOUR_MS), T0);
+  bench.decider.accept(silence(T0 + HOUR_MS), T0);
   const written = bench.decider.takeSilences();
   expect(written).toHaveLength(1);
   bench.restart();
@@ -52,7 +52,7 @@ test('silences are written once, hold behind a restart, can be taken back, and a
   bench.mark(0);
   bench.count(1, 6);
   expect(bench.tick()).toEqual([]);
-  bench.decider.accept(silence(T0 - HOUR_MS));
+  bench.decider.accept(silence(T0 - HOUR_MS), T0);
   expect(bench.decider.takeSilences()).toHaveLength(1);
   expect(bench.tick()).toEqual(['firing@-4']);
   expect(bench.decider.takeExpired(T0 + 30 * HOUR_MS).map(stateKey)).toEqual(['["silence","s1"]']);

@@ -1,6 +1,6 @@
 import type { Partial } from '../measures/partial.ts';
 import { ByteWriter } from './byte-writer.ts';
-import { readList, readNumber, readText, readWhole } from './fields.ts';
+import { readList, readText, readTime, readTimeSince, readWhole } from './fields.ts';
 import type { Cell, RuleId, Source } from './message.ts';
 import { readPartial } from './read-partial.ts';
 import { memberOf, readRules, readSources, ruleRow, sourceRow, Table } from './tables.ts';
@@ -122,7 +122,7 @@ export function readCells(body: Readonly<Record<string, unknown>>): Cell[] {
     const run = readList(row, 'run');
     const source = memberOf(sources, run[0], 'source');
     const offset = readWhole(run[1], 'offset');
-    const paneMs = readNumber(run[2], 'pane');
+    const paneMs = readTime(run[2], 'pane');
     const fields = readList(run[3], 'cells of a run');
     for (let at = 0; at < fields.length; at += CELL_FIELDS) {
       cells.push({
@@ -131,8 +131,8 @@ export function readCells(body: Readonly<Record<string, unknown>>): Cell[] {
         paneMs,
         source,
         offset,
-        brokerMs: paneMs + readNumber(fields[at + 2], 'broker time'),
-        eventMs: paneMs + readNumber(fields[at + 3], 'event time'),
+        brokerMs: readTimeSince(paneMs, fields[at + 2], 'broker time'),
+        eventMs: readTimeSince(paneMs, fields[at + 3], 'event time'),
         partial: readPartial(fields[at + 4]),
       });
     }

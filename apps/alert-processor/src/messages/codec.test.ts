@@ -118,6 +118,11 @@ describe('the codec of alert-partials', () => {
     ['an offset below 0', withRun(1, -1)],
     ['an offset that is not whole', withRun(1, 1.5)],
     ['a pane that is no number', withRun(2, '10')],
+    ['a pane between two milliseconds', withRun(2, 1.5)],
+    ['a pane that no date holds', withRun(2, 1e16)],
+    ['a broker time that no date holds', withCell(2, 1e16)],
+    ['an infinite sum', JSON.stringify(withCell(4, ['sum', 1, 77_777])).replace('77777', '1e400')],
+    ['an infinite broker time', JSON.stringify(withCell(2, 77_777)).replace('77777', '1e400')],
     ['cells that are no list', withRun(3, {})],
     ['a rule that is not in the table', withCell(0, 1)],
     ['a group that is not in the table', withCell(1, 1)],
@@ -136,6 +141,7 @@ describe('the codec of alert-partials', () => {
     ['a bin that is not whole', withCell(4, ['sketch', 1, [7.5, 1], []])],
     ['bins that are none', withCell(4, ['sketch', 1, 'CgQ=', []])],
     ['marks without rules', { format: 1, kind: 'marks', sources: [], marks: [] }],
+    ['a mark at no time', '{"format":1,"kind":"marks","rules":[],"sources":[["t","i",0]],"marks":[[0,1e400,0,[],0,0]]}'],
     ['a silence without end', { format: 1, kind: 'silence', silence: { id: 'a', fromMs: 1, comment: '' } }],
   ])('refuses %s by name', (_, value) => {
     const bytes = value === null ? null : Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));

@@ -1,6 +1,6 @@
 import { partitionForKey } from '@tailrace/events';
 import { CellsRecord, readCells } from './cells-codec.ts';
-import { MessageError, readList, readNumber, readText, readWhole } from './fields.ts';
+import { MessageError, readList, readText, readTime, readWhole } from './fields.ts';
 import type { Cell, LaneMark, Message, RuleId, Silence, Source } from './message.ts';
 import { memberOf, readRules, readSources, ruleRow, sourceRow, Table } from './tables.ts';
 
@@ -61,12 +61,12 @@ function readMarks(body: Json): LaneMark[] {
     const fields = readList(row, 'mark');
     const ruleFrom = readList(fields[3], 'times of rules').map((each): [string, number] => {
       const [name, fromMs] = readList(each, 'time of a rule');
-      return [readText(name, 'rule'), readNumber(fromMs, 'time of a rule')];
+      return [readText(name, 'rule'), readTime(fromMs, 'time of a rule')];
     });
     return {
       source: memberOf(sources, fields[0], 'source'),
-      watermarkMs: readNumber(fields[1], 'watermark'),
-      fromMs: readNumber(fields[2], 'from'),
+      watermarkMs: readTime(fields[1], 'watermark'),
+      fromMs: readTime(fields[2], 'from'),
       ruleFromMs: new Map(ruleFrom),
       unread: readWhole(fields[4], 'unread') === 1,
       late: readWhole(fields[5], 'late'),
@@ -81,8 +81,8 @@ function readSilence(value: unknown): Silence {
     id: readText(id, 'id of the silence'),
     ...(rule === undefined ? {} : { rule: readText(rule, 'rule of the silence') }),
     ...(group === undefined ? {} : { group: readText(group, 'group of the silence') }),
-    fromMs: readNumber(fromMs, 'begin of the silence'),
-    untilMs: readNumber(untilMs, 'end of the silence'),
+    fromMs: readTime(fromMs, 'begin of the silence'),
+    untilMs: readTime(untilMs, 'end of the silence'),
     comment: readText(comment, 'comment of the silence'),
   };
 }

@@ -19,9 +19,23 @@ export function readText(value: unknown, name: string): string {
   return typeof value === 'string' ? value : refuse(name, 'a text', value);
 }
 
-/** JSON holds finite numbers only, so any number will do for a time in ms or a sum. */
+/** `1e400` is JSON, and reads as infinite. */
 export function readNumber(value: unknown, name: string): number {
-  return typeof value === 'number' ? value : refuse(name, 'a number', value);
+  return typeof value === 'number' && Number.isFinite(value) ? value : refuse(name, 'a number', value);
+}
+
+/** What a `Date` holds: of a later time nothing could be told. */
+const MAX_TIME_MS = 8.64e15;
+
+export function readTime(value: unknown, name: string): number {
+  return typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= MAX_TIME_MS
+    ? value
+    : refuse(name, 'a time in ms', value);
+}
+
+/** A time that is written as the time since another one. */
+export function readTimeSince(sinceMs: number, value: unknown, name: string): number {
+  return readTime(sinceMs + readNumber(value, name), name);
 }
 
 /** An index, an offset or a number of events. */

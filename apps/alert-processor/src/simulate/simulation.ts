@@ -133,8 +133,8 @@ export class Simulation {
     const marks = this.#lanes.map((lane) => lane.mark(nowMs, false));
     const rules = this.#lanes[0]?.ruleIds ?? [];
     for (const [i, decider] of this.#deciders.entries()) {
-      decider.accept({ kind: 'cells', cells: cells[i] ?? [] });
-      decider.accept({ kind: 'marks', rules, marks });
+      decider.accept({ kind: 'cells', cells: cells[i] ?? [] }, nowMs);
+      decider.accept({ kind: 'marks', rules, marks }, nowMs);
     }
   }
 

@@ -3,7 +3,7 @@ import { Decider, type DeciderOptions } from '../decide/decider.ts';
 import type { Cell, LaneMark } from '../messages/message.ts';
 import type { Notification } from '../notify/notification.ts';
 import type { Rule, RuleSet } from '../rules/rule.ts';
-import { PANE_MS, plainRule, ruleSet } from './plain-rules.ts';
+import { LATENESS_MS, PANE_MS, plainRule, ruleSet } from './plain-rules.ts';
 
 /** A pane's start, so that tests count in panes. */
 export const T0 = Date.UTC(2026, 0, 1, 12);
@@ -36,9 +36,10 @@ export class DeciderBench {
     this.decider.setRules(this.rules);
   }
 
-  count(pane: number, n: number, changes: Partial<Cell> & { readonly partition?: number } = {}): void {
-    const { partition = 0, ...rest } = changes;
+  /** `atMs`: the broker time of the record that tells it. */
+  count(pane: number, n: number, changes: Partial<Cell> & { readonly partition?: number; readonly atMs?: number } = {}): void {
     const paneMs = T0 + pane * PANE_MS;
+    const { partition = 0, atMs = paneMs + 5000, ...rest } = changes;
     const cell: Cell = {
       rule: { name: 'events-by-service', version: 'v1' },
       group: WEB,
@@ -50,11 +51,18 @@ export class DeciderBench {
       partial: ['count', n],
       ...rest,
     };
-    this.decider.accept({ kind: 'cells', cells: [cell] });
+    this.decider.accept({ kind: 'cells', cells: [cell] }, atMs);
   }
 
   /** Partitions are counted up to the begin of a pane. */
-  mark(pane: number, { partitions = [0, 1], ...changes }: Partial<LaneMark> & { readonly partitions?: readonly number[] } = {}): void {
+  mark(
+    pane: number,
+    {
+      partitions = [0, 1],
+      atMs = T0 + pane * PANE_MS + LATENESS_MS,
+      ...changes
+    }: Partial<LaneMark> & { readonly partitions?: readonly number[]; readonly atMs?: number } = {},
+  ): void {
     const marks = partitions.map((partition) => ({
       source: source(partition),
       watermarkMs: T0 + pane * PANE_MS,
@@ -64,7 +72,7 @@ export class DeciderBench {
       late: 0,
       ...changes,
     }));
-    this.decider.accept({ kind: 'marks', rules: this.rules.rules.map(({ name, version }) => ({ name, version })), marks });
+    this.decider.accept({ kind: 'marks', rules: this.rules.rules.map(({ name, version }) => ({ name, version })), marks }, atMs);
   }
 
   /** Decides; answers the last words of the keys that are new, as `firing@2` (the episode begins at pane 2). Everything is sent at once unless it is told not to. */

@@ -98,7 +98,7 @@ export class OwnerWorld {
     for (let n = 0; n < most || this.#position < this.#committed; n++) {
       const appended = log[this.#position];
       if (appended === undefined) break;
-      this.#decider.accept(appended.message);
+      this.#decider.accept(appended.message, appended.atMs);
       this.#position++;
     }
   }
@@ -138,7 +138,7 @@ export class OwnerWorld {
     if (this.#zombie === undefined) return;
     const appended = this.world.log[this.#zombieAt];
     if (appended !== undefined) {
-      this.#zombie.accept(appended.message);
+      this.#zombie.accept(appended.message, appended.atMs);
       this.#zombieAt++;
     }
     if (this.random.chance(0.3)) this.states.push(...this.#zombie.tick(this.world.nowMs));
