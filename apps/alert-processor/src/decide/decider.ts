@@ -2,7 +2,8 @@ import type { Cell, Message } from '../messages/message.ts';
 import type { Rule, RuleSet } from '../rules/rule.ts';
 import type { AlertState, StateRecord } from './alert-state.ts';
 import { Coverage, IDLE_VERSION_MS, type StreamPartition } from './coverage.ts';
-import { closed, type Deciding, isPending, isUntold, toldAfterSilence, toldAgain } from './episodes.ts';
+import { abandoned, type Deciding, isPending, isUntold, toldAfterSilence, toldAgain } from './episodes.ts';
+import { GoneAlerts } from './gone-alerts.ts';
 import { PaneStore } from './pane-versions.ts';
 import { RuleDecider } from './rule-decider.ts';
 import { GROUPS_RULE, groupsCondition, type SelfCondition, SelfConditions } from './self-conditions.ts';
@@ -40,6 +41,7 @@ export class Decider {
   readonly #coverage = new Coverage();
   readonly #states = new StateStore();
   readonly #silences = new Silences();
+  readonly #gone = new GoneAlerts();
   readonly #self: SelfConditions;
   #panes: PaneStore | undefined;
   #rules: RuleSet | undefined;
@@ -116,8 +118,9 @@ export class Decider {
   /** Decides. Answers the states that changed: they must be written, and acknowledged, before anything of them is sent. */
   tick(nowMs: number): AlertState[] {
     this.#nowMs = nowMs;
-    if (this.#rulesChanged) this.#closeGone();
+    if (this.#rulesChanged) this.#gone.note(this.#states.all(), (state) => this.#whyGone(state), nowMs);
     this.#rulesChanged = false;
+    this.#endGone();
     for (const decider of this.#deciders.values()) {
       decider.advance();
       this.#watchGroups(decider, nowMs);
@@ -220,7 +223,7 @@ export class Decider {
       store,
       states: {
         get: (group) => this.#states.get(rule.name, group),
-        firing: () => this.#states.firing(rule.name),
+        firing: () => this.#gone.without(this.#states.firing(rule.name)),
         write: (state) => this.#states.write(state),
         keep: (state) => this.#states.keep(state),
         deciding: (group) => this.#deciding(rule.name, group),
@@ -238,20 +241,28 @@ export class Decider {
     return { subject, group, nowMs, epoch: this.#options.ownEpoch, silencedBy: this.#silences.over(rule, group, nowMs) };
   }
 
-  /** Rules that are gone, or that group by something else now, fire no more: there is nothing that could resolve them. */
-  #closeGone(): void {
-    for (const state of [...this.#states.all()]) {
-      if (state.state !== 'firing' || this.#self.owns(state.rule)) continue;
-      const rule = this.#deciders.get(state.rule)?.rule;
-      if (rule !== undefined && groupValues(state.group).length === rule.groupBy.length) continue;
-      this.#states.write(closed(state, this.#nowMs, this.#options.ownEpoch));
+  /** Why nothing decides about an alert any more; undefined where something does. */
+  #whyGone({ rule: name, group }: AlertState): string | undefined {
+    if (this.#self.owns(name)) return undefined;
+    const rule = this.#deciders.get(name)?.rule;
+    if (rule === undefined) return 'the rule was taken out';
+    return groupValues(group).length === rule.groupBy.length ? undefined : 'the rule groups by something else now';
+  }
+
+  /** What nothing decides about for good is told as over: nothing else could end it at the receiver. */
+  #endGone(): void {
+    const when = { nowMs: this.#nowMs, epoch: this.#options.ownEpoch };
+    for (const { state, why } of this.#gone.takeOver(this.#nowMs)) {
+      const known = this.#states.get(state.rule, state.group);
+      const heardMs = this.#coverage.greatestMs() ?? Number.NEGATIVE_INFINITY;
+      if (known?.state === 'firing') this.#states.write(abandoned(known, when, why, heardMs));
     }
   }
 
   /** What time brings about in what fires: the end of a silence, telling again, and writing anew before the log forgets it. */
   #goOn(): void {
     for (const [name, decider] of this.#deciders) {
-      for (const state of this.#states.firing(name))
+      for (const state of this.#gone.without(this.#states.firing(name)))
         this.#goOnWith(state, this.#deciding(name, state.group), () => decider.evidence(state.group));
     }
     for (const { state, subject, evidence } of this.#self.firing()) {

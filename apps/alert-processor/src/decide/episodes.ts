@@ -135,13 +135,36 @@ export function resolved(state: AlertState, deciding: Deciding, { endMs, evidenc
 }
 
 /**
- * The rule is gone: nobody is told, nothing fires any more. What waits to be sent still is. Should the rule come back, the windows that fired are
- * not told again.
+ * What fires is decided about no more: its rule is gone, or groups by something else. Whoever was told of the firing is told that it is over, and
+ * why: nothing else could end it at the receiver. Should the rule come back, the windows that fired are not told again, nor any that end up to
+ * `heardMs`.
  */
-export function closed(state: AlertState, nowMs: number, epoch: number): AlertState {
+export function abandoned(
+  state: AlertState,
+  { nowMs, epoch }: Pick<Deciding, 'nowMs' | 'epoch'>,
+  why: string,
+  heardMs: number,
+): AlertState {
   const { earlierMs: _, ...rest } = state;
   const lastEndMs = state.lastFiringMs + (state.firstEndMs - state.episodeMs);
-  return { ...rest, state: 'ok', decidedMs: Math.max(state.decidedMs, lastEndMs), writtenMs: nowMs, epoch };
+  const decidedMs = Math.max(state.decidedMs, lastEndMs, heardMs);
+  const over = { ...rest, state: 'ok', decidedMs, writtenMs: nowMs, epoch } as const;
+  const last = state.transitions.findLast((each) => isOf(each, state.episodeMs));
+  if (last === undefined) return over;
+  const { notification, silencedBy, sends } = last;
+  const key = `${notification.incident}/resolved`;
+  const evidence = { ...notification.evidence, text: why, value: null, events: 0, missing: [], brokerMs: null, eventMs: null };
+  const told: Transition = {
+    name: 'resolved',
+    atMs: nowMs,
+    notification: { ...notification, key, status: 'resolved', decidedMs: nowMs, evidence },
+    ...(silencedBy === undefined ? {} : { silencedBy }),
+    sends: sendsOf(
+      key,
+      sends.map(({ channel }) => channel),
+    ),
+  };
+  return { ...over, transitions: bounded([...state.transitions, told], state.episodeMs) };
 }
 
 /** A firing stretch before the episode that was told early is found, and may still touch it. */

@@ -110,16 +110,56 @@ test('another version goes on with the episode, and resolves it once it has coun
   expect(bench.tick()).toEqual(['resolved@-4']);
 });
 
-test('a rule that is gone is closed without a word, and when it comes back its windows are not told again', () => {
+test('a rule that was taken out and put back while its incident went on was told twice, and the first never resolved', () => {
   const bench = firingBench();
   expect(bench.tick()).toEqual(['firing@-4']);
   bench.setRules([]);
-  expect(bench.tick()).toEqual([]);
-  expect(bench.state()?.state).toBe('ok');
+  expect(bench.tick({ afterMs: 60_000 })).toEqual([]);
+  expect(bench.state()?.state).toBe('firing');
   bench.setRules([plainRule()]);
-  bench.mark(1);
+  bench.mark(2);
+  bench.count(2, 7);
+  expect(bench.tick({ afterMs: 400_000 })).toEqual([]);
+  bench.mark(20);
+  expect(bench.tick()).toEqual(['resolved@-4']);
+});
+
+test('a rule that is gone or renamed never told that its alert was over: it does after five minutes, once, to whom it was told', () => {
+  const bench = firingBench();
+  expect(bench.tick()).toEqual(['firing@-4']);
+  bench.setRules([plainRule({ name: 'another-name' })]);
+  expect(bench.tick()).toEqual([]);
+  expect(bench.tick({ afterMs: 299_000 })).toEqual([]);
+  bench.mark(30);
+  expect(bench.tick({ afterMs: 1000 })).toEqual(['resolved@-4']);
+  expect(bench.notification()).toMatchObject({ status: 'resolved', summary: 'many events', evidence: { text: 'the rule was taken out' } });
+  bench.setRules([plainRule()]);
+  bench.mark(30);
   bench.count(1, 7);
   expect(bench.tick()).toEqual([]);
+});
+
+test('what fires of groups that a rule has no more is told as over, also by an owner that never saw the old rule', () => {
+  const bench = firingBench();
+  expect(bench.tick()).toEqual(['firing@-4']);
+  bench.rules = { ...bench.rules, rules: [plainRule({ version: 'v2', groupBy: ['service', 'region'] })] };
+  bench.restart();
+  expect(bench.tick()).toEqual([]);
+  expect(bench.tick({ afterMs: 300_000 })).toEqual(['resolved@-4']);
+  expect(bench.notification()?.evidence.text).toBe('the rule groups by something else now');
+});
+
+test('what was told to nobody is told to nobody when its rule is gone', () => {
+  const bench = firingBench();
+  bench.decider.accept(silence(T0 + HOUR_MS));
+  bench.tick();
+  bench.setRules([]);
+  bench.tick();
+  expect(bench.tick({ afterMs: 300_000 })).toEqual([]);
+  expect(bench.state()).toMatchObject({
+    state: 'ok',
+    transitions: [{ silencedBy: 's1' }, { name: 'resolved', silencedBy: 's1', sends: [] }],
+  });
 });
 
 test('a window that grew is complete only once its panes are held again', () => {
