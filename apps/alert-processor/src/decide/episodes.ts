@@ -83,14 +83,18 @@ export function begun(
   { startMs, endMs, evidence }: Turn,
   decidedMs: number,
 ): AlertState {
-  const firing = transitionOf(deciding, { name: 'firing', status: 'firing', episodeMs: startMs, evidence });
+  // The window may be longer than it was: its start then is one that told before, and with it the idempotency key.
+  const taken = before !== undefined && startMs <= before.episodeMs;
+  const episodeMs = taken ? Math.max(before.decidedMs, before.episodeMs + 1) : startMs;
+  const firing = transitionOf(deciding, { name: 'firing', status: 'firing', episodeMs, evidence });
   const state: AlertState = {
     kind: 'alert',
     rule: deciding.subject.rule,
     group: deciding.group,
     version: deciding.subject.version,
     state: 'firing',
-    episodeMs: startMs,
+    episodeMs,
+    ...(before === undefined ? {} : { afterMs: before.episodeMs }),
     firstEndMs: endMs,
     lastFiringMs: startMs,
     decidedMs,
@@ -174,13 +178,17 @@ export function earlierFound(state: AlertState, deciding: Deciding, startMs: num
 
 /** The stretch that was found before the episode ended before it: an incident of its own, over before it could be told. */
 export function earlierTold(state: AlertState, deciding: Deciding, firing: Evidence, { endMs, evidence }: Turn): AlertState {
-  const { earlierMs: episodeMs, ...rest } = state;
-  if (episodeMs === undefined) return state;
+  const { earlierMs, ...rest } = state;
+  if (earlierMs === undefined) return state;
+  // Where an edit of the window made the start one that told already, a time that is none: windows begin and end with panes, and none ends twice.
+  const free = earlierMs > (state.afterMs ?? Number.NEGATIVE_INFINITY) && earlierMs < state.episodeMs;
+  const episodeMs = free ? earlierMs : endMs - 1;
+  const afterMs = Math.max(state.afterMs ?? episodeMs, free ? episodeMs : Number.NEGATIVE_INFINITY);
   const transitions = [
     transitionOf(deciding, { name: 'firing', status: 'firing', episodeMs, evidence: firing }),
     transitionOf(deciding, { name: 'resolved', status: 'resolved', episodeMs, evidence }),
   ];
-  return changed({ ...rest, decidedMs: endMs, transitions: [...transitions, ...state.transitions] }, deciding);
+  return changed({ ...rest, afterMs, decidedMs: endMs, transitions: [...transitions, ...state.transitions] }, deciding);
 }
 
 /** The silence is over, and it still fires: now people are told. */

@@ -10,6 +10,9 @@ function silence(untilMs: number, fromMs = T0 - HOUR_MS) {
   return { kind: 'silence', silence: { id: 's1', rule: 'events-by-service', fromMs, untilMs, comment: '' } } as const;
 }
 
+/** The window that ended it, less a millisecond. */
+const firingAt = `firing@${21 - 1 / PANE_MS}`;
+
 function firingBench(rule = plainRule()): DeciderBench {
   const bench = new DeciderBench([rule]);
   bench.mark(0);
@@ -172,6 +175,37 @@ test('a window that grew is complete only once its panes are held again', () => 
   for (let pane = 100; pane < 130; pane++) bench.count(pane, 5);
   bench.mark(130);
   expect(bench.tick()).toEqual([]);
+});
+
+test('a longer window gave a later incident the idempotency key of an earlier one', () => {
+  const rule = plainRule({ condition: { operator: '>=', threshold: 10 } });
+  const bench = new DeciderBench([rule]);
+  bench.mark(0);
+  bench.count(0, 10);
+  expect(bench.tick()).toEqual(['firing@-5']);
+  bench.mark(7);
+  expect(bench.tick()).toEqual(['resolved@-5']);
+  bench.setRules([{ ...rule, window: { kind: 'sliding', ms: 130_000 } }]);
+  bench.count(7, 10);
+  expect(bench.tick()).toEqual(['firing@7']);
+  bench.mark(30);
+  expect(bench.tick()).toEqual(['resolved@7']);
+});
+
+test('an incident that is found late takes no start that was told, whatever became of the window', () => {
+  const rule = plainRule({ condition: { operator: '>=', threshold: 10 } });
+  const bench = new DeciderBench([rule]);
+  bench.mark(0);
+  bench.count(0, 10);
+  expect(bench.tick()).toEqual(['firing@-5']);
+  bench.mark(7);
+  expect(bench.tick()).toEqual(['resolved@-5']);
+  bench.count(40, 10);
+  expect(bench.tick()).toEqual(['firing@35']);
+  bench.setRules([{ ...rule, window: { kind: 'sliding', ms: 130_000 } }]);
+  bench.count(7, 10);
+  bench.mark(25);
+  expect(bench.tick()).toEqual([firingAt, firingAt.replace('firing', 'resolved')]);
 });
 
 test('groups above the bound are an alert of their own, here and in a lane, and it ends', () => {
