@@ -243,7 +243,8 @@ export class Decider {
 
   /** Why nothing decides about an alert any more; undefined where something does. */
   #whyGone({ rule: name, group }: AlertState): string | undefined {
-    if (this.#self.owns(name)) return undefined;
+    const about = this.#self.ruleOf(name, group);
+    if (this.#self.owns(name)) return about === undefined || this.#deciders.has(about) ? undefined : 'the rule was taken out';
     const rule = this.#deciders.get(name)?.rule;
     if (rule === undefined) return 'the rule was taken out';
     return groupValues(group).length === rule.groupBy.length ? undefined : 'the rule groups by something else now';
@@ -254,6 +255,7 @@ export class Decider {
     const when = { nowMs: this.#nowMs, epoch: this.#options.ownEpoch };
     for (const { state, why } of this.#gone.takeOver(this.#nowMs)) {
       const known = this.#states.get(state.rule, state.group);
+      this.#self.drop(state.rule, state.group);
       const heardMs = this.#coverage.greatestMs() ?? Number.NEGATIVE_INFINITY;
       if (known?.state === 'firing') this.#states.write(abandoned(known, when, why, heardMs));
     }

@@ -44,3 +44,20 @@ test('a group that gave way is not told to have few events when it comes back', 
   expect(bench.tick()).toEqual([`firing@${250 / PANE_MS}`]);
   expect(bench.state()).toBeUndefined();
 });
+
+test.each([false, true])(
+  'the alert about the groups of a rule that was taken out or renamed never ended (another owner: %s)',
+  (another) => {
+    const bench = new DeciderBench([plainRule({ maxGroups: 1 })]);
+    bench.mark(0);
+    for (const group of ['["a"]', '["b"]', '["c"]']) bench.count(1, 1, { group });
+    expect(bench.tick()).toEqual([`firing@${250 / PANE_MS}`]);
+    bench.setRules([plainRule({ name: 'another-name' })]);
+    expect(bench.tick()).toEqual([]);
+    if (another) bench.restart();
+    bench.tick();
+    expect(bench.tick({ afterMs: 300_000 })).toEqual([`resolved@${250 / PANE_MS}`]);
+    expect(bench.notification('tailrace.groups', '["events-by-service"]')?.evidence.text).toBe('the rule was taken out');
+    expect(bench.tick({ afterMs: 300_000 })).toEqual([]);
+  },
+);
