@@ -121,7 +121,7 @@ Rules to begin with are in [examples/rules/default.yaml](../../examples/rules/de
 
 It is made from the tables that the alert processor reads by, and knows keys and values. What only \`rules check\` knows: whether an expression and a field make sense, and whether keys go together.
 
-**Changes** are taken over while the process runs: the files are looked at every ${LOOK_EVERY_MS / 1000} s, and a change counts when it was the same at two looks; a SIGHUP takes it over at once. Files that make no sense, or are gone, change nothing: the old rules go on, the log says why once, and \`/readyz\` is \`degraded\` and names the first problem. At the start they end the process with exit code 2.
+**Changes** are taken over while the process runs: the files are looked at every ${LOOK_EVERY_MS / 1000} s, and a change counts when it was the same at two looks; a SIGHUP takes it over at once. Files that make no sense, or are gone, change nothing: the old rules go on, the log says why once, and \`/readyz\` is \`degraded\` and names the first problem. At the start they end the process with exit code 2. A rule that is gone from the files, or renamed, is told as over where it was firing, once it has been gone for five minutes; put back before that, its alerts go on under their keys.
 
 ## A file
 

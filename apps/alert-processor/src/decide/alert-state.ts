@@ -31,8 +31,10 @@ export interface AlertState {
   readonly group: string;
   readonly version: string;
   readonly state: 'ok' | 'firing';
-  /** Start of the first firing window; of the last episode, where the state is ok. */
+  /** Start of the first firing window, or, where an earlier episode began there or later, the end of that; of the last episode, where the state is ok. */
   readonly episodeMs: number;
+  /** An earlier episode began here, and none before it began later: no start up to it is taken again, whatever window the rule has by then. */
+  readonly afterMs?: number;
   /** End of the first firing window. Windows that end before it may still be undecided: it fired early, on what was there. */
   readonly firstEndMs: number;
   /** Start of the last window that was seen to fire. */

@@ -7,6 +7,15 @@ export interface StreamPartition {
   readonly partition: number;
 }
 
+/** What is known of one partition of the stream; undefined what was never heard. */
+export interface DeciderSource extends StreamPartition {
+  readonly watermarkMs: number | undefined;
+  readonly heardMs: number | undefined;
+  /** How far the clock of the process that counts it is ahead of the brokers'; 0 where it is not, or hardly. */
+  readonly aheadMs: number;
+  readonly blind: readonly (readonly [fromMs: number, toMs: number])[];
+}
+
 /** What was heard of one source partition. */
 export interface Heard extends StreamPartition {
   readonly watermarkMs: number;

@@ -109,6 +109,64 @@ describe('each incident is told once, none is missed and none is false', () => {
   });
 });
 
+const WINDOWS_MS = [20_000, 40_000, 60_000, 130_000];
+
+/** Rules are taken out and put back, and their windows edited, while everything else goes on. What is then told too often, or with an open end. */
+function runEdited(seed: number): { readonly faults: readonly string[]; readonly edits: number; readonly ended: number } {
+  const random = new Random(seed);
+  const world = new StreamWorld(ruleSet(RULES), random, random.whole(1, 3));
+  const owner = new OwnerWorld(world, random, 0.02);
+  let edits = 0;
+  const edit = (rules: readonly Rule[]): void => {
+    edits++;
+    world.setRules(ruleSet(rules));
+    owner.reload();
+  };
+  for (let step = 0; step < STEPS; step++) {
+    if (random.chance(0.1)) {
+      const kept = RULES.filter(() => random.chance(0.7));
+      edit(kept.map((rule) => ({ ...rule, window: { ...rule.window, ms: random.pick(WINDOWS_MS) } })));
+    }
+    world.step();
+    owner.step();
+  }
+  edit(RULES.slice(0, 3));
+  for (let rounds = 0; rounds < 2; rounds++) {
+    world.settle(QUIET_MS);
+    owner.settle();
+  }
+  const faults: string[] = [];
+  let ended = 0;
+  for (const [key, all] of owner.told) {
+    if (new Set(all.map((each) => JSON.stringify(each))).size !== 1) faults.push(`${key} was told with different words`);
+    const [first] = all;
+    if (first?.status !== 'firing') continue;
+    if (owner.told.has(`${first.incident}/resolved`)) ended++;
+    else if (!owner.firing.includes(first.incident)) faults.push(`${key} was never told to be over`);
+  }
+  for (const { rule } of [...owner.told.values()].flat()) {
+    if (owner.firing.some((incident) => incident.startsWith(`${rule}/`)) && !RULES.slice(0, 3).some(({ name }) => name === rule))
+      faults.push(`${rule} is gone and fires`);
+  }
+  return { faults, edits, ended };
+}
+
+it(`a key has one meaning and every firing its end, over ${RUNS} random logs with rules that go, come back and change their windows`, {
+  timeout: 120_000,
+}, () => {
+  let edits = 0;
+  let ended = 0;
+  for (let seed = 1; seed <= RUNS; seed++) {
+    const result = runEdited(seed);
+    expect(result.faults, `seed ${seed}`).toEqual([]);
+    edits += result.edits;
+    ended += result.ended;
+  }
+  console.log(`${RUNS} runs: ${edits} edits, ${ended} incidents that ended`);
+  expect(edits).toBeGreaterThan(RUNS * 5);
+  expect(ended).toBeGreaterThan(RUNS);
+});
+
 describe('each rule of the owner is needed', () => {
   const MUTANTS: readonly (readonly [what: string, wrong: WrongOwner])[] = [
     ['an owner that does not go back behind its commit', { rewinds: false }],

@@ -1,8 +1,9 @@
 import type { Message } from '../messages/message.ts';
 import type { Rule, RuleSet } from '../rules/rule.ts';
 import type { AlertState, StateRecord } from './alert-state.ts';
-import { Coverage, IDLE_VERSION_MS, type StreamPartition } from './coverage.ts';
-import { closed, type Deciding, isPending, isUntold, toldAfterSilence, toldAgain } from './episodes.ts';
+import { Coverage, type DeciderSource, IDLE_VERSION_MS, type StreamPartition } from './coverage.ts';
+import { abandoned, type Deciding, isPending, wentOn } from './episodes.ts';
+import { GoneAlerts } from './gone-alerts.ts';
 import { PaneStore } from './pane-versions.ts';
 import { RuleDecider } from './rule-decider.ts';
 import { GROUPS_RULE, groupsCondition, type SelfCondition, SelfConditions } from './self-conditions.ts';
@@ -21,17 +22,7 @@ export interface DeciderOptions {
   readonly maxLagMs?: number;
 }
 
-/** What is known of one partition of the stream; undefined what was never heard. */
-export interface DeciderSource extends StreamPartition {
-  readonly watermarkMs: number | undefined;
-  readonly heardMs: number | undefined;
-  /** How far the clock of the process that counts it is ahead of the brokers'; 0 where it is not, or hardly. */
-  readonly aheadMs: number;
-  readonly blind: readonly (readonly [fromMs: number, toMs: number])[];
-}
-
 const HOUR_MS = 3_600_000;
-const DAY_MS = 86_400_000;
 
 /**
  * Decides about the groups of one partition of `alert-partials`: messages go in, changed states come out. It does no I/O and has no clock, so
@@ -42,6 +33,7 @@ export class Decider {
   readonly #coverage = new Coverage();
   readonly #states = new StateStore();
   readonly #silences = new Silences();
+  readonly #gone = new GoneAlerts();
   readonly #self: SelfConditions;
   #panes: PaneStore | undefined;
   #rules: RuleSet | undefined;
@@ -122,8 +114,9 @@ export class Decider {
   tick(nowMs: number): AlertState[] {
     this.#nowMs = nowMs;
     this.#limitSettled();
-    if (this.#rulesChanged) this.#closeGone();
+    if (this.#rulesChanged) this.#gone.note(this.#states.all(), (state) => this.#whyGone(state), nowMs);
     this.#rulesChanged = false;
+    this.#endGone();
     for (const decider of this.#deciders.values()) {
       decider.advance();
       this.#watchGroups(decider, nowMs);
@@ -236,7 +229,7 @@ export class Decider {
       store,
       states: {
         get: (group) => this.#states.get(rule.name, group),
-        firing: () => this.#states.firing(rule.name),
+        firing: () => this.#gone.without(this.#states.firing(rule.name)),
         write: (state) => this.#states.write(state),
         keep: (state) => this.#states.keep(state),
         deciding: (group) => this.#deciding(rule.name, group),
@@ -254,38 +247,39 @@ export class Decider {
     return { subject, group, nowMs, epoch: this.#options.ownEpoch, silencedBy: this.#silences.over(rule, group, nowMs) };
   }
 
-  /** Rules that are gone, or that group by something else now, fire no more: there is nothing that could resolve them. */
-  #closeGone(): void {
-    for (const state of [...this.#states.all()]) {
-      if (state.state !== 'firing' || this.#self.owns(state.rule)) continue;
-      const rule = this.#deciders.get(state.rule)?.rule;
-      if (rule !== undefined && groupValues(state.group).length === rule.groupBy.length) continue;
-      this.#states.write(closed(state, this.#nowMs, this.#options.ownEpoch));
+  /** Why nothing decides about an alert any more; undefined where something does. */
+  #whyGone({ rule: name, group }: AlertState): string | undefined {
+    const about = this.#self.ruleOf(name, group);
+    if (this.#self.owns(name)) return about === undefined || this.#deciders.has(about) ? undefined : 'the rule was taken out';
+    const rule = this.#deciders.get(name)?.rule;
+    if (rule === undefined) return 'the rule was taken out';
+    return groupValues(group).length === rule.groupBy.length ? undefined : 'the rule groups by something else now';
+  }
+
+  /** What nothing decides about for good is told as over: nothing else could end it at the receiver. */
+  #endGone(): void {
+    const when = { nowMs: this.#nowMs, epoch: this.#options.ownEpoch };
+    for (const { state, why } of this.#gone.takeOver(this.#nowMs)) {
+      const known = this.#states.get(state.rule, state.group);
+      this.#self.drop(state.rule, state.group);
+      const heardMs = this.#coverage.greatestMs() ?? Number.NEGATIVE_INFINITY;
+      if (known?.state === 'firing') this.#states.write(abandoned(known, when, why, heardMs));
     }
   }
 
   /** What time brings about in what fires: the end of a silence, telling again, and writing anew before the log forgets it. */
   #goOn(): void {
+    const told: (AlertState | undefined)[] = [];
     for (const [name, decider] of this.#deciders) {
-      for (const state of this.#states.firing(name))
-        this.#goOnWith(state, this.#deciding(name, state.group), () => decider.evidence(state.group));
+      for (const state of this.#gone.without(this.#states.firing(name)))
+        told.push(wentOn(state, this.#deciding(name, state.group), () => decider.evidence(state.group)));
     }
     for (const { state, subject, evidence } of this.#self.firing()) {
       const silencedBy = this.#silences.over(state.rule, state.group, this.#nowMs);
       const deciding = { subject, group: state.group, nowMs: this.#nowMs, epoch: this.#options.ownEpoch, silencedBy };
-      this.#goOnWith(state, deciding, () => evidence);
+      told.push(wentOn(state, deciding, () => evidence));
     }
-  }
-
-  #goOnWith(state: AlertState, deciding: Deciding, evidence: () => AlertState['transitions'][number]['notification']['evidence']): void {
-    if (deciding.silencedBy === undefined && isUntold(state)) this.#states.write(toldAfterSilence(state, deciding, evidence()));
-    else {
-      const again = toldAgain(state, deciding, evidence);
-      if (again !== undefined) this.#states.write(again);
-      else if (deciding.nowMs - state.writtenMs > DAY_MS) {
-        this.#states.write({ ...state, writtenMs: deciding.nowMs, epoch: deciding.epoch });
-      }
-    }
+    for (const state of told) if (state !== undefined) this.#states.write(state);
   }
 
   #reachedMs(key: string): number | undefined {

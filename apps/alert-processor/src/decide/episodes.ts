@@ -19,6 +19,8 @@ export interface Turn {
   readonly evidence: Evidence;
 }
 
+const DAY_MS = 86_400_000;
+
 /** Transitions that a state keeps: those of the present episode and what is still to be sent. */
 const MAX_TRANSITIONS = 16;
 
@@ -83,14 +85,18 @@ export function begun(
   { startMs, endMs, evidence }: Turn,
   decidedMs: number,
 ): AlertState {
-  const firing = transitionOf(deciding, { name: 'firing', status: 'firing', episodeMs: startMs, evidence });
+  // The window may be longer than it was: its start then is one that told before, and with it the idempotency key.
+  const taken = before !== undefined && startMs <= before.episodeMs;
+  const episodeMs = taken ? Math.max(before.decidedMs, before.episodeMs + 1) : startMs;
+  const firing = transitionOf(deciding, { name: 'firing', status: 'firing', episodeMs, evidence });
   const state: AlertState = {
     kind: 'alert',
     rule: deciding.subject.rule,
     group: deciding.group,
     version: deciding.subject.version,
     state: 'firing',
-    episodeMs: startMs,
+    episodeMs,
+    ...(before === undefined ? {} : { afterMs: before.episodeMs }),
     firstEndMs: endMs,
     lastFiringMs: startMs,
     decidedMs,
@@ -112,7 +118,7 @@ function toldBefore(state: AlertState): { before?: Notification } {
 }
 
 /** Whether the firing was told to nobody, since a silence held. */
-export function isUntold(state: AlertState): boolean {
+function isUntold(state: AlertState): boolean {
   return ownTransition(state, 'firing')?.silencedBy !== undefined;
 }
 
@@ -135,13 +141,36 @@ export function resolved(state: AlertState, deciding: Deciding, { endMs, evidenc
 }
 
 /**
- * The rule is gone: nobody is told, nothing fires any more. What waits to be sent still is. Should the rule come back, the windows that fired are
- * not told again.
+ * What fires is decided about no more: its rule is gone, or groups by something else. Whoever was told of the firing is told that it is over, and
+ * why: nothing else could end it at the receiver. Should the rule come back, the windows that fired are not told again, nor any that end up to
+ * `heardMs`.
  */
-export function closed(state: AlertState, nowMs: number, epoch: number): AlertState {
+export function abandoned(
+  state: AlertState,
+  { nowMs, epoch }: Pick<Deciding, 'nowMs' | 'epoch'>,
+  why: string,
+  heardMs: number,
+): AlertState {
   const { earlierMs: _, ...rest } = state;
   const lastEndMs = state.lastFiringMs + (state.firstEndMs - state.episodeMs);
-  return { ...rest, state: 'ok', decidedMs: Math.max(state.decidedMs, lastEndMs), writtenMs: nowMs, epoch };
+  const decidedMs = Math.max(state.decidedMs, lastEndMs, heardMs);
+  const over = { ...rest, state: 'ok', decidedMs, writtenMs: nowMs, epoch } as const;
+  const last = state.transitions.findLast((each) => isOf(each, state.episodeMs));
+  if (last === undefined) return over;
+  const { notification, silencedBy, sends } = last;
+  const key = `${notification.incident}/resolved`;
+  const evidence = { ...notification.evidence, text: why, value: null, events: 0, missing: [], brokerMs: null, eventMs: null };
+  const told: Transition = {
+    name: 'resolved',
+    atMs: nowMs,
+    notification: { ...notification, key, status: 'resolved', decidedMs: nowMs, evidence },
+    ...(silencedBy === undefined ? {} : { silencedBy }),
+    sends: sendsOf(
+      key,
+      sends.map(({ channel }) => channel),
+    ),
+  };
+  return { ...over, transitions: bounded([...state.transitions, told], state.episodeMs) };
 }
 
 /** A firing stretch before the episode that was told early is found, and may still touch it. */
@@ -151,17 +180,21 @@ export function earlierFound(state: AlertState, deciding: Deciding, startMs: num
 
 /** The stretch that was found before the episode ended before it: an incident of its own, over before it could be told. */
 export function earlierTold(state: AlertState, deciding: Deciding, firing: Evidence, { endMs, evidence }: Turn): AlertState {
-  const { earlierMs: episodeMs, ...rest } = state;
-  if (episodeMs === undefined) return state;
+  const { earlierMs, ...rest } = state;
+  if (earlierMs === undefined) return state;
+  // Where an edit of the window made the start one that told already, a time that is none: windows begin and end with panes, and none ends twice.
+  const free = earlierMs > (state.afterMs ?? Number.NEGATIVE_INFINITY) && earlierMs < state.episodeMs;
+  const episodeMs = free ? earlierMs : endMs - 1;
+  const afterMs = Math.max(state.afterMs ?? episodeMs, free ? episodeMs : Number.NEGATIVE_INFINITY);
   const transitions = [
     transitionOf(deciding, { name: 'firing', status: 'firing', episodeMs, evidence: firing }),
     transitionOf(deciding, { name: 'resolved', status: 'resolved', episodeMs, evidence }),
   ];
-  return changed({ ...rest, decidedMs: endMs, transitions: [...transitions, ...state.transitions] }, deciding);
+  return changed({ ...rest, afterMs, decidedMs: endMs, transitions: [...transitions, ...state.transitions] }, deciding);
 }
 
 /** The silence is over, and it still fires: now people are told. */
-export function toldAfterSilence(state: AlertState, deciding: Deciding, evidence: Evidence): AlertState {
+function toldAfterSilence(state: AlertState, deciding: Deciding, evidence: Evidence): AlertState {
   const untold = ownTransition(state, 'firing');
   if (untold === undefined) return state;
   const told = transitionOf(deciding, { name: 'firing', status: 'firing', episodeMs: state.episodeMs, evidence });
@@ -169,7 +202,7 @@ export function toldAfterSilence(state: AlertState, deciding: Deciding, evidence
 }
 
 /** It still fires, and the time to say so again has come. Undefined: it has not, or the last word did not get through yet. */
-export function toldAgain(state: AlertState, deciding: Deciding, evidence: () => Evidence): AlertState | undefined {
+function toldAgain(state: AlertState, deciding: Deciding, evidence: () => Evidence): AlertState | undefined {
   const { renotifyMs } = deciding.subject;
   if (renotifyMs === undefined || state.state !== 'firing' || deciding.silencedBy !== undefined) return undefined;
   const last = state.transitions.findLast((each) => isOf(each, state.episodeMs));
@@ -178,4 +211,13 @@ export function toldAgain(state: AlertState, deciding: Deciding, evidence: () =>
   const told = { name, status: 'firing', episodeMs: state.episodeMs, evidence: evidence(), ...toldBefore(state) } as const;
   const again = transitionOf(deciding, told);
   return changed({ ...state, transitions: [...state.transitions, again] }, deciding);
+}
+
+/** What time brings about in an alert that fires; undefined: nothing that is to be written. */
+export function wentOn(state: AlertState, deciding: Deciding, evidence: () => Evidence): AlertState | undefined {
+  if (deciding.silencedBy === undefined && isUntold(state)) return toldAfterSilence(state, deciding, evidence());
+  const again = toldAgain(state, deciding, evidence);
+  if (again !== undefined) return again;
+  // Written anew before the log forgets it.
+  return deciding.nowMs - state.writtenMs > DAY_MS ? { ...state, writtenMs: deciding.nowMs, epoch: deciding.epoch } : undefined;
 }

@@ -9,6 +9,8 @@ export interface GroupPanes {
   newestMs: number;
   /** Start of the newest pane that was forgotten: an absence needs to know that there was something. */
   forgottenMs: number;
+  /** Panes up to this start may lack what came while the group was not watched: nothing is told from what is missing in them. */
+  readonly lostMs: number;
   /** Windows that hold a pane from here on changed since they were last looked at; infinite where none did. */
   changedMs: number;
 }
@@ -24,6 +26,12 @@ export class RulePanes {
   #kind: PartialKind | undefined;
   #sealedMs = Number.NEGATIVE_INFINITY;
   #heldFromMs: number;
+  /** Start of the newest pane of which anything of a group was given up. */
+  #lostMs = Number.NEGATIVE_INFINITY;
+  /** Whether it is worth to look for groups that can give way. */
+  #canMakeRoom = true;
+  /** Groups that never give way: they fire, and what is counted of them ends that. */
+  isKept: (group: string) => boolean = () => false;
 
   constructor(paneMs: number, kind: PartialKind | undefined, heldFromMs: number) {
     this.#paneMs = paneMs;
@@ -41,7 +49,10 @@ export class RulePanes {
     return this.#sealedMs;
   }
 
-  /** `limitMs`: no event of the cell was appended later, or it is of nobody of ours. */
+  /**
+   * Takes a cell in. `maxGroups` bounds a pane, and windows reach over many: twice as many groups are held, and above that those that were seen
+   * least recently give way, so that what is busy is always watched. `limitMs`: no event of the cell was appended later, or it is of nobody of ours.
+   */
   accept(cell: Cell, maxGroups: number, limitMs: number): Accepted {
     const { group, paneMs, brokerMs, eventMs } = cell;
     // What no lane counts any more: a pane that was not there when it was sealed is empty for good.
@@ -51,9 +62,16 @@ export class RulePanes {
       return 'foreign';
     this.#kind ??= cell.partial[0];
     let known = this.groups.get(group);
+    let full = false;
     if (known === undefined) {
-      if (this.groups.size >= maxGroups) return 'too many groups';
+      full = this.groups.size >= 2 * maxGroups;
+      if (full) this.#makeRoom(maxGroups);
+      if (this.groups.size >= 2 * maxGroups) {
+        this.#lostMs = Math.max(this.#lostMs, paneMs);
+        return 'too many groups';
+      }
       known = {
+        lostMs: this.#lostMs,
         panes: new Map(),
         newestMs: Number.NEGATIVE_INFINITY,
         forgottenMs: Number.NEGATIVE_INFINITY,
@@ -70,7 +88,19 @@ export class RulePanes {
     if (paneMs > known.newestMs) known.newestMs = paneMs;
     if (paneMs < known.changedMs) known.changedMs = paneMs;
     this.changed.add(group);
-    return 'changed';
+    return full ? 'too many groups' : 'changed';
+  }
+
+  #makeRoom(maxGroups: number): void {
+    if (!this.#canMakeRoom) return;
+    const idle = [...this.groups].filter(([group]) => !this.isKept(group)).sort(([, a], [, b]) => a.newestMs - b.newestMs);
+    for (const [group, { newestMs }] of idle.slice(0, Math.ceil(maxGroups / 2))) {
+      this.groups.delete(group);
+      this.changed.delete(group);
+      if (newestMs > this.#lostMs) this.#lostMs = newestMs;
+    }
+    // Looking through all of them for each event would stop everything: again once a pane has passed.
+    this.#canMakeRoom = idle.length > 0;
   }
 
   #isOurs(paneMs: number, brokerMs: number, eventMs: number): boolean {
@@ -90,6 +120,7 @@ export class RulePanes {
 
   /** Forgets panes that end at or before `beforeMs`, and groups that have none left and no pane since `rememberedMs`. */
   forget(beforeMs: number, rememberedMs: number): void {
+    this.#canMakeRoom = true;
     if (beforeMs > this.#heldFromMs) this.#heldFromMs = beforeMs;
     for (const [group, known] of this.groups) {
       for (const startMs of known.panes.keys()) {

@@ -44,6 +44,7 @@ export class RuleDecider {
     this.key = ruleKey(rule);
     this.store = parts.store;
     this.#states = parts.states;
+    this.store.isKept = (group) => parts.states.get(group)?.state === 'firing';
     this.#paneMs = parts.paneMs;
     this.#maxLagMs = parts.maxLagMs;
     this.#stepMs = stepMs(rule, parts.paneMs);

@@ -3,7 +3,7 @@ import type { Rule, RuleText } from '../rules/rule.ts';
 import type { AlertState } from './alert-state.ts';
 import { begun, type Deciding, resolved } from './episodes.ts';
 import type { StateStore } from './state-store.ts';
-import type { Subject } from './subject.ts';
+import { groupValues, type Subject } from './subject.ts';
 
 /** Something about tailrace itself that holds or does not: told, silenced, repeated and resolved as the alerts of rules are. */
 export interface SelfCondition {
@@ -49,6 +49,16 @@ export class SelfConditions {
 
   owns(rule: string): boolean {
     return rule.startsWith(PREFIX);
+  }
+
+  /** The rule that the alert is about: without it nothing says any more whether it holds. */
+  ruleOf(rule: string, group: string): string | undefined {
+    return rule === GROUPS_RULE ? (groupValues(group)[0] ?? undefined) : undefined;
+  }
+
+  /** Nothing says any more whether it holds. */
+  drop(rule: string, group: string): void {
+    this.#held.delete(JSON.stringify([rule, group]));
   }
 
   set(condition: SelfCondition, when: Omit<Deciding, 'subject'>): void {

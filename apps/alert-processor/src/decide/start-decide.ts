@@ -19,8 +19,8 @@ import { loggedReport } from '../notify/delivery-log.ts';
 import { countedReport } from '../notify/delivery-metrics.ts';
 import type { Notifier } from '../notify/notifier.ts';
 import type { RuleSource } from '../panes/rule-source.ts';
+import type { DeciderSource } from './coverage.ts';
 import type { DecideSink } from './decide-sink.ts';
-import type { DeciderSource } from './decider.ts';
 import { type Decide, openDecide } from './open-decide.ts';
 
 export interface StartDecideOptions {

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { REFUSED_GROUP } from '../messages/message.ts';
 import { DeciderBench, T0, WEB } from '../testing/decider-bench.ts';
-import { PANE_MS, plainRule } from '../testing/plain-rules.ts';
+import { plainRule } from '../testing/plain-rules.ts';
 import { encodeState, StateTable, stateKey } from './state-codec.ts';
 
 const HOUR_MS = 3_600_000;
@@ -82,68 +81,6 @@ test('tries that fail are written at every doubling; the end of a delivery alway
   ]);
   expect(bench.decider.delivered(key, 'oncall', { kind: 'sent' }, 11, T0)).toBeUndefined();
   expect(bench.decider.delivered('other', 'oncall', { kind: 'sent' }, 1, T0)).toBeUndefined();
-});
-
-test('a text-only edit and another threshold keep the episode; what is told of it later has the severity that was told', () => {
-  const rule = plainRule();
-  const bench = firingBench(rule);
-  expect(bench.tick()).toEqual(['firing@-4']);
-  bench.setRules([{ ...rule, text: { ...rule.text, severity: 'info', summary: 'other words' } }]);
-  expect(bench.tick()).toEqual([]);
-  bench.setRules([{ ...rule, condition: { operator: '>', threshold: 3 } }]);
-  expect(bench.tick()).toEqual([]);
-  bench.setRules([
-    { ...rule, condition: { operator: '>', threshold: 7 }, text: { ...rule.text, severity: 'info', summary: 'other words' } },
-  ]);
-  bench.mark(9);
-  expect(bench.tick()).toEqual(['resolved@-4']);
-  expect(bench.notification()).toMatchObject({ severity: 'error', summary: 'other words' });
-});
-
-test('another version goes on with the episode, and resolves it once it has counted a whole window', () => {
-  const bench = firingBench();
-  expect(bench.tick()).toEqual(['firing@-4']);
-  bench.setRules([plainRule({ version: 'v2' })]);
-  bench.mark(10, { ruleFromMs: new Map([['events-by-service', T0 + 5 * PANE_MS]]) });
-  expect(bench.tick()).toEqual([]);
-  bench.mark(11);
-  expect(bench.tick()).toEqual(['resolved@-4']);
-});
-
-test('a rule that is gone is closed without a word, and when it comes back its windows are not told again', () => {
-  const bench = firingBench();
-  expect(bench.tick()).toEqual(['firing@-4']);
-  bench.setRules([]);
-  expect(bench.tick()).toEqual([]);
-  expect(bench.state()?.state).toBe('ok');
-  bench.setRules([plainRule()]);
-  bench.mark(1);
-  bench.count(1, 7);
-  expect(bench.tick()).toEqual([]);
-});
-
-test('a window that grew is complete only once its panes are held again', () => {
-  const few = plainRule({ condition: { operator: '<', threshold: 3 }, window: { kind: 'sliding', ms: 20_000 } });
-  const bench = new DeciderBench([few]);
-  for (let pane = 0; pane < 100; pane++) bench.count(pane, 5);
-  bench.mark(100);
-  expect(bench.tick()).toEqual([]);
-  bench.setRules([{ ...few, window: { kind: 'sliding', ms: 600_000 }, condition: { operator: '<', threshold: 250 } }]);
-  for (let pane = 100; pane < 130; pane++) bench.count(pane, 5);
-  bench.mark(130);
-  expect(bench.tick()).toEqual([]);
-});
-
-test('groups above the bound are an alert of their own, here and in a lane, and it ends', () => {
-  const bench = new DeciderBench([plainRule({ maxGroups: 2 })]);
-  bench.mark(0);
-  for (const group of ['["a"]', '["b"]', '["c"]']) bench.count(1, 1, { group });
-  expect(bench.tick()).toEqual([`firing@${250 / PANE_MS}`]);
-  expect(bench.notification('tailrace.groups', '["events-by-service"]')?.summary).toContain('events-by-service');
-  expect(bench.tick({ afterMs: 700_000 })).toEqual([`resolved@${250 / PANE_MS}`]);
-  bench.count(80, 9, { group: REFUSED_GROUP });
-  expect(bench.tick()).toEqual([`firing@${(bench.nowMs - T0) / PANE_MS}`]);
-  expect(bench.decider.groups).toBe(2);
 });
 
 test('an open state is written anew each day; a resolved one gets a tombstone when nothing reaches it', () => {

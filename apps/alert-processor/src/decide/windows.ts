@@ -30,7 +30,8 @@ export interface WindowContext {
 }
 
 /** Whether everything in [fromMs, toMs) was counted and is still held. */
-function covered({ key, coverage, store }: WindowContext, fromMs: number, toMs: number): boolean {
+function covered({ key, coverage, store }: WindowContext, group: GroupPanes | undefined, fromMs: number, toMs: number): boolean {
+  if (group !== undefined && fromMs <= group.lostMs) return false;
   return fromMs >= store.heldFromMs && coverage.covers(key, fromMs, toMs);
 }
 
@@ -118,7 +119,7 @@ function absent(context: WindowContext, group: GroupPanes | undefined, endMs: nu
   const { rule } = context;
   const startMs = endMs - rule.window.ms;
   if (group !== undefined && seenBetween(group, startMs, endMs)) return 'fails';
-  if (!covered(context, startMs, endMs)) return 'unknown';
+  if (!covered(context, group, startMs, endMs)) return 'unknown';
   if (waited) return 'holds';
   return group !== undefined && seenBetween(group, startMs - (rule.rememberMs ?? 0), startMs) ? 'holds' : 'fails';
 }
@@ -132,11 +133,11 @@ export function holdsAt(context: WindowContext, group: GroupPanes | undefined, e
   if (rule.measure.kind === 'absence') return absent(context, group, endMs, waited);
   const startMs = endMs - rule.window.ms;
   const base = rule.compareMs;
-  if (base !== undefined && !covered(context, startMs - base, endMs - base)) return 'unknown';
+  if (base !== undefined && !covered(context, group, startMs - base, endMs - base)) return 'unknown';
   const { value, events, weight } = viewWindow(context, group, endMs);
   const holds = value !== undefined && weight >= rule.minCount && conditionHolds(rule.condition, value);
-  if (firesEarly(rule)) return holds ? 'holds' : covered(context, startMs, endMs) ? 'fails' : 'unknown';
-  if (!covered(context, startMs, endMs)) return 'unknown';
+  if (firesEarly(rule)) return holds ? 'holds' : covered(context, group, startMs, endMs) ? 'fails' : 'unknown';
+  if (!covered(context, group, startMs, endMs)) return 'unknown';
   // An empty window says something of a group that was there just before it; of one that is long gone, nothing.
   if (holds && events === 0 && !waited && (group === undefined || !seenBetween(group, endMs - lookBackMs(rule, context.paneMs), startMs)))
     return 'fails';

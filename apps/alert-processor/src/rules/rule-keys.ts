@@ -114,7 +114,8 @@ export const ruleKeys = {
   },
   max_groups: {
     shape: number({ min: 1, max: 100_000 }),
-    about: 'Groups above this number, in one partition and pane, are not counted, and an alert says so. Default 10000.',
+    about:
+      'Groups above this number, in one partition and pane, are not counted; of all that a window reaches twice as many are watched, those seen last. An alert says when there are more. Default 10000.',
     example: '5000',
   },
   severity: { shape: choice(SEVERITIES), about: 'How bad it is. Default warning.', example: 'critical' },

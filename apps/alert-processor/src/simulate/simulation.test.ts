@@ -105,10 +105,13 @@ describe('Simulation', () => {
     expect(lines[1]).toMatch(/ resolved /);
   });
 
-  it('closes the alert of a rule that is gone without a word', () => {
+  it('tells that the alert of a rule that is gone is over, after five minutes', () => {
     const events = burst(T0 + 5 * MINUTE_MS, 120);
     const lines = toldOf(events, { beside: { atMs: T0 + 6 * MINUTE_MS, act: (simulation) => simulation.setRules(ruleSet([])) } });
-    expect(lines).toHaveLength(1);
+    expect(lines).toHaveLength(2);
+    const [atMs, ...words] = lines[1]?.split(' ') ?? [];
+    expect(words.join(' ')).toMatch(/ resolved \d+ the rule was taken out$/);
+    expect(Number(atMs) / MINUTE_MS).toBeCloseTo(11, 0);
   });
 
   it('counts a version that is new from then on', () => {

@@ -2,6 +2,7 @@ import type { Random } from '@tailrace/kafka-kit/testing';
 import type { AlertState, StateRecord } from '../decide/alert-state.ts';
 import { Decider } from '../decide/decider.ts';
 import { pendingSends } from '../decide/state-store.ts';
+import { incidentKey } from '../decide/subject.ts';
 import type { Notification } from '../notify/notification.ts';
 import { PANE_MS } from './plain-rules.ts';
 import type { StreamWorld } from './stream-world.ts';
@@ -50,6 +51,19 @@ export class OwnerWorld {
       this.#maybeKilled();
     });
     this.#hauntAWhile();
+  }
+
+  /** Takes up the rules that the stream's readers have. */
+  reload(): void {
+    this.#decider.setRules(this.world.rules);
+  }
+
+  /** Incidents that fire, by what the owner knows. */
+  get firing(): readonly string[] {
+    return this.#decider
+      .states()
+      .filter(({ state }) => state === 'firing')
+      .map(({ rule, group, episodeMs }) => incidentKey(rule, group, episodeMs));
   }
 
   /** Reads and decides everything, and is not killed any more. */

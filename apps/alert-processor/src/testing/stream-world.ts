@@ -34,7 +34,7 @@ export class StreamWorld {
   #busy: string | undefined;
 
   constructor(
-    readonly rules: RuleSet,
+    public rules: RuleSet,
     readonly random: Random,
     partitions: number,
   ) {
@@ -47,6 +47,12 @@ export class StreamWorld {
 
   get logs(): readonly (readonly WorldRecord[])[] {
     return this.lanes.map(({ records }) => records);
+  }
+
+  /** Every lane takes up other rules. */
+  setRules(rules: RuleSet): void {
+    this.rules = rules;
+    for (const { panes } of this.lanes) panes.setRules(rules);
   }
 
   step(): void {

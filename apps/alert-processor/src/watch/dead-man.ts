@@ -88,7 +88,7 @@ export class DeadMan {
     return [
       this.#behind(sources, nowMs),
       this.#blind(sources, canaries?.states ?? [], nowMs),
-      ...(canaries === undefined ? [] : [this.#gateway(canaries.failing)]),
+      canaries === undefined ? this.#gatewayUnwatched() : this.#gateway(canaries.failing),
     ];
   }
 
@@ -159,6 +159,14 @@ export class DeadMan {
       limitMs: REFUSED_MS,
       missing: holds ? [`the gateway: ${reason}`] : [],
     });
+  }
+
+  /** No canaries are posted (any more): what a process before told of the gateway would go on for ever. */
+  #gatewayUnwatched(): SelfCondition {
+    const summary = 'The gateway is not watched: no canaries are posted';
+    const condition = this.#condition('tailrace.gateway', false, { summary, text: '', valueMs: 0, limitMs: REFUSED_MS, missing: [] });
+    const text = 'no canaries are posted any more (ALERT_CANARY_URL is not set)';
+    return { ...condition, evidence: { ...condition.evidence, text } };
   }
 
   #condition(rule: WatchRule, holds: boolean, { summary, text, valueMs, limitMs, missing }: Finding): SelfCondition {
