@@ -25,8 +25,6 @@ export interface TrialOptions {
 /** One pane. */
 export const STEP_MS = 10_000;
 const TOLD_MS = 10_000;
-/** Alerts of tailrace about itself. */
-const OWN = 'tailrace.';
 
 /** One processor whose clock is in the hand, on a topic whose record times are the events' times, and who is told by it. */
 export class AlertTrial {
@@ -100,16 +98,18 @@ export class AlertTrial {
     );
   }
 
+  /** Changes the rules' file to one with another number of rules, and waits until they hold. */
+  async rewrite(rules: string): Promise<void> {
+    const { living } = this.processors;
+    const hold = () => Promise.all(living.map((member) => member.figure('tailrace_alert_rules')));
+    const before = await hold();
+    this.processors.writeRules(rules);
+    await until('the changed rules', TOLD_MS, async () => (await hold()).every((count, i) => count !== undefined && count !== before[i]));
+  }
+
   async end(): Promise<void> {
     await this.#producer.close();
     await this.processors.end();
     await Promise.all([...this.receivers.values()].map((receiver) => receiver.close()));
   }
-}
-
-/** What a receiver was told of the rules of the file, in order. */
-export function lines({ told }: AlertReceiver): string[] {
-  return [...told.values()]
-    .filter(({ rule }) => !rule.startsWith(OWN))
-    .map(({ rule, group, status }) => `${rule} ${Object.values(group).join(' ')}: ${status}`);
 }

@@ -21,6 +21,9 @@ export interface Told {
   readonly brokerMs: number | undefined;
 }
 
+/** Alerts of tailrace about itself. */
+const OWN = 'tailrace.';
+
 /** What is posted, as docs/reference/webhook.schema.json has it. */
 interface Posted extends Pick<Told, 'key' | 'incident' | 'status' | 'rule' | 'group' | 'summary'> {
   readonly started_at: string;
@@ -143,4 +146,11 @@ export class AlertReceiver {
     this.accepted.set(key, (this.accepted.get(key) ?? 0) + 1);
     answer.writeHead(200).end('ok');
   }
+}
+
+/** What a receiver was told of the rules of the file, in order. */
+export function lines({ told }: AlertReceiver): string[] {
+  return [...told.values()]
+    .filter(({ rule }) => !rule.startsWith(OWN))
+    .map(({ rule, group, status }) => `${rule} ${Object.values(group).join(' ')}: ${status}`);
 }
