@@ -57,6 +57,7 @@ describe.skipIf(scenarioConfig.short)('alerts', () => {
     await step(1, [...calm, { service: 'ancient', partition: 4, status: 200, timestamp: '1970-01-01T00:00:00Z' }]);
     await step(1, [...calm, { service: 'crm', partition: 3, status: 200, timestamp: '2099-01-01T00:00:00Z' }]);
     expect(made.lines()).toEqual([]);
+    expect(await made.figure('tailrace_alert_late_events_total')).toBe(1);
 
     // Partition 7 is silent from now on, and another service fails whose events say that it is 2099.
     const but = [7];
@@ -221,6 +222,7 @@ function steps(trial: AlertTrial) {
     told: trial.told.bind(trial),
     lines: () => lines(trial.receiver()),
     nowMs: () => trial.nowMs,
+    figure: (name: string) => trial.processors.living[0]?.figure(name),
     receiver: trial.receiver.bind(trial),
     rewrite: trial.rewrite.bind(trial),
   };
