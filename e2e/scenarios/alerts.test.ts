@@ -162,36 +162,29 @@ describe.skipIf(scenarioConfig.short)('alerts', () => {
       const sums = ends.map(({ rule, group, value, events }) => `${rule} ${JSON.stringify(group)} ended at ${value} of ${events} events`);
       return [...tellings(plan, receiver), ...sums.sort()].map((line) => line.replaceAll(`${name}-`, ''));
     };
-    expect(await tell('three', 3, 3)).toEqual(await tell('one', 2, 1));
+    const one = await tell('one', 2, 1);
+    expect(await tell('three', 3, 3)).toEqual(one);
   });
 
   test('rules that change while it runs: other words keep the episode, and a threshold that is not reached ends it', async () => {
-    const rules = (threshold: number, words: string, more = 0) =>
-      rulesOf(
-        {
-          failing: `where: status_code >= 500; measure: count; window: 1m; condition: "> ${threshold}"`,
-          ...Object.fromEntries(
-            Array.from({ length: more }, (_, i) => [`more-${i}`, 'measure: count; window: 1m; condition: "> 1000000"']),
-          ),
-        },
-        words,
-      );
+    const rules = (threshold: number, words: string) =>
+      rulesOf({ failing: `where: status_code >= 500; measure: count; window: 1m; condition: "> ${threshold}"` }, words);
     const { step, told, lines: toldLines, receiver, rewrite } = steps(await begin(4, { rules: rules(30, 'First words.') }));
     const failing = eventsOf('desk', 1, { status: 503 });
     await step(6, failing);
     const first = await told('failing', 'desk', 'firing');
-    await rewrite(rules(30, 'Other words.', 1));
+    await rewrite(rules(30, 'Other words.'));
     await step(15, failing);
-    await rewrite(rules(20, 'Other words.', 2));
+    await rewrite(rules(20, 'Other words.'));
     await step(15, failing);
     expect(toldLines()).toEqual(['failing desk: firing']);
     // More than there are events in a minute.
-    await rewrite(rules(100, 'Other words.', 3));
+    await rewrite(rules(100, 'Other words.'));
     await step(15, failing);
     const ended = await told('failing', 'desk', 'resolved');
     expect(ended.incident).toBe(first.incident);
     expect(ended.value).toBe(72);
-    await rewrite(rules(30, 'Other words.', 4));
+    await rewrite(rules(30, 'Other words.'));
     await step(3, failing);
     const second = await until('the second incident', 10_000, () =>
       [...receiver().told.values()].find(({ status, incident }) => status === 'firing' && incident !== first.incident),

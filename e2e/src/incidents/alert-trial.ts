@@ -98,13 +98,15 @@ export class AlertTrial {
     );
   }
 
-  /** Changes the rules' file to one with another number of rules, and waits until they hold. */
+  /** Changes the rules' file, and waits until its rules hold: `/readyz` says since when they do. */
   async rewrite(rules: string): Promise<void> {
-    const { living } = this.processors;
-    const hold = () => Promise.all(living.map((member) => member.figure('tailrace_alert_rules')));
-    const before = await hold();
+    const since = () =>
+      Promise.all(this.processors.living.map(async (member) => /rules hold since [^"]+/.exec((await member.readyz()).text)?.[0]));
+    const before = await since();
     this.processors.writeRules(rules);
-    await until('the changed rules', TOLD_MS, async () => (await hold()).every((count, i) => count !== undefined && count !== before[i]));
+    await until('the changed rules', TOLD_MS, async () =>
+      (await since()).every((sentence, i) => sentence !== undefined && sentence !== before[i]),
+    );
   }
 
   async end(): Promise<void> {
