@@ -26,7 +26,7 @@ await runScript(async (context) => {
   const { story } = await import('../e2e/dist/src/story/story.js');
   return tellOutcome(
     await story({ ...asked, signal: context.signal, report: (line) => context.print(`story: ${line}`) }),
-    'Each event is in the index once, and no other group was moved.',
+    'Each event is in the index once, no other group was moved, and no alert was told of a replay.',
   );
 });
 
