@@ -4,6 +4,7 @@
  */
 export const SERIAL_TESTS = [
   'apps/alert-processor/src/watch/',
+  'apps/alert-processor/src/main.integration.test.ts',
   'apps/indexer/src/',
   'apps/cli/src/',
   'apps/archiver/src/main.integration.test.ts',

@@ -1,3 +1,4 @@
+import { TAILRACE } from '@tailrace/kafka-kit';
 import { GENERATED, keyTable } from './docs.ts';
 import { readRules } from './rules/read-rules.ts';
 import { SCHEMA_FILE } from './rules/rules-schema.ts';
@@ -102,7 +103,7 @@ ${RULES}\`\`\`
 # alerts.test.yaml
 ${FIRST}\`\`\`
 
-\`npx tailrace rules test alerts.test.yaml\` prints
+\`${TAILRACE} rules test alerts.test.yaml\` prints
 
 \`\`\`
 ${printed(FIRST)}
@@ -152,7 +153,7 @@ ${keyTable(expectKeys)}
 
 ## Upon what was: backtest
 
-\`npx tailrace rules backtest --rules alerts.yaml --from 2026-03-01T00:00:00Z --to 2026-03-08T00:00:00Z\` runs rules over what was recorded, and says how often, when and for whom each would have fired: by day and by group, the first and the last time, the longest one, and every single alert up to a thousand (\`--json\` has all of them). \`--rule NAME\` takes one rule. Nobody is told, no group is joined, and nothing is committed.
+\`${TAILRACE} rules backtest --rules alerts.yaml --from 2026-03-01T00:00:00Z --to 2026-03-08T00:00:00Z\` runs rules over what was recorded, and says how often, when and for whom each would have fired: by day and by group, the first and the last time, the longest one, and every single alert up to a thousand (\`--json\` has all of them). \`--rule NAME\` takes one rule. Nobody is told, no group is joined, and nothing is committed.
 
 - Each record is read from the lake or from Kafka, wherever it is, from as long before \`--from\` as the rules look back: the first window is full. What fired before \`--from\` and goes on is counted apart.
 - It runs on the code that runs live, under the brokers' time, with a tick of ${BACKTEST_TICK_MS / 1000} s, and as if no partition had ever been behind. Live, an alert may have come later than here, and never for another reason.

@@ -1,4 +1,4 @@
-import type { MetricTable } from '@tailrace/kafka-kit';
+import { type MetricTable, TAILRACE } from '@tailrace/kafka-kit';
 import { DELIVERY_METRICS } from './notify/delivery-metric-table.ts';
 
 /** The alert processor's own figures, beside those of its consumers. */
@@ -74,7 +74,7 @@ export const ALERT_METRICS = {
     unit: '0 or 1',
     labels: {},
     says: '1 while the rules as they stand in the file or folder are refused, so that those of before hold.',
-    respond: 'Run `npx tailrace rules check` on the file: it names every problem. `/readyz` names the first one.',
+    respond: `Run \`${TAILRACE} rules check\` on the file: it names every problem. \`/readyz\` names the first one.`,
   },
   decided: {
     name: 'tailrace_alert_decided_watermark_seconds',

@@ -12,8 +12,8 @@ import {
   type TimeWindow,
   withKafka,
 } from '@tailrace/lake';
-import { ConfigError, type KafkaConfig, type S3Config } from '@tailrace/service';
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { COMMAND_EXIT, type KafkaConfig, runProgram, type S3Config } from '@tailrace/service';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { readAuditConfig, readLakeConfig } from './config.ts';
 import { auditLakeAlone, auditLakeAndKafka, type LakeAudit } from './lake-audit.ts';
 import { auditLines } from './lake-audit-lines.ts';
@@ -23,8 +23,7 @@ import { progressNotes } from './progress.ts';
 import { tableLines } from './table.ts';
 import { inTemporaryFolder } from './temporary-folder.ts';
 
-/** 0 good, 1 a finding or failed work, 2 wrong use. */
-export const EXIT = { good: 0, finding: 1, failed: 1, wrongUse: 2 } as const;
+export const EXIT = COMMAND_EXIT;
 
 /** Where a command writes: `out` its result, `note` what happens meanwhile. */
 export interface Terminal {
@@ -32,26 +31,15 @@ export interface Terminal {
   note(text: string): void;
 }
 
-/** What says that the command line asks for something that there is not. */
-const WRONG_USE = [ConfigError, QueryFault, NoSuchChain] as const;
-
 const GROUP = groupNamed('archiver');
 const ALONE = 'try again, or audit the lake alone with --no-kafka';
 
 /** Runs one `lake …` command line (without node and script). Resolves with the exit code; errors are one sentence. */
 export async function lakeCommand(argv: readonly string[], terminal: Terminal): Promise<number> {
-  let code: number = EXIT.good;
-  const program = buildProgram(terminal, (result) => {
-    code = result;
+  return await runProgram(argv, (done) => buildProgram(terminal, done), {
+    note: (text) => terminal.note(text),
+    wrongUse: [QueryFault, NoSuchChain],
   });
-  try {
-    await program.parseAsync(argv, { from: 'user' });
-    return code;
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.good : EXIT.wrongUse;
-    terminal.note(`${error instanceof ConfigError ? error.lines.join('\n') : error instanceof Error ? error.message : String(error)}\n`);
-    return WRONG_USE.some((kind) => error instanceof kind) ? EXIT.wrongUse : EXIT.failed;
-  }
 }
 
 interface AuditFlags {

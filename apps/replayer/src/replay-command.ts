@@ -1,6 +1,6 @@
 import { TAILRACE } from '@tailrace/kafka-kit';
-import { ConfigError } from '@tailrace/service';
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { runProgram } from '@tailrace/service';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { cancelCommand } from './cancel-command.ts';
 import { listCommand } from './ls-command.ts';
 import { type PlanCommandFlags, planCommand } from './plan-command.ts';
@@ -16,19 +16,7 @@ const MAX_UNREAD = 100_000;
 
 /** Runs one `replay …` command line (without node and script). Resolves with the exit code; errors are one sentence. */
 export async function replayCommand(argv: readonly string[], ports: Ports): Promise<number> {
-  let code: number = EXIT.good;
-  const program = buildProgram(ports, (result) => {
-    code = result;
-  });
-  try {
-    await program.parseAsync(argv, { from: 'user' });
-    return code;
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.good : EXIT.wrongUse;
-    if (ports.signal.aborted) return EXIT.interrupted;
-    ports.note(`${error instanceof ConfigError ? error.lines.join('\n') : error instanceof Error ? error.message : String(error)}\n`);
-    return error instanceof ConfigError ? EXIT.wrongUse : EXIT.failed;
-  }
+  return await runProgram(argv, (done) => buildProgram(ports, done), ports);
 }
 
 function planNumber(text: string): number {

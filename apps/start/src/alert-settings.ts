@@ -1,25 +1,50 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { AlertReceiver } from './alert-receiver.ts';
+import type { Environment } from './config.ts';
 import type { StartOptions } from './options.mjs';
 
 const RULES = fileURLToPath(new URL('../../../examples/rules/default.yaml', import.meta.url));
 
 export interface AlertPlace {
   readonly folder: string;
+  readonly environment: Environment;
   readonly gatewayUrl: string | undefined;
   readonly alerts: Pick<AlertReceiver, 'url'>;
   readonly options: Pick<StartOptions, 'once' | 'servers'>;
 }
 
-/** What the alert processor is told where the environment does not say it: the rules that are shipped, and this process as who is told. */
-export function alertDefaults({ folder, gatewayUrl, alerts, options: { once, servers } }: AlertPlace): Readonly<Record<string, string>> {
+/** Where the rules stand that hold: what the environment names, or a folder of this start, into which people put their own. */
+export function rulesPath(folder: string, { ALERT_RULES }: Environment): string {
+  return ALERT_RULES === undefined ? join(folder, 'rules') : resolve(ALERT_RULES);
+}
+
+/** What the alert processor is told where the environment does not say it: rules, and this process as who is told. */
+export function alertDefaults({
+  folder,
+  environment,
+  gatewayUrl,
+  alerts,
+  options: { once, servers },
+}: AlertPlace): Readonly<Record<string, string>> {
+  const rules = rulesPath(folder, environment);
+  if (environment.ALERT_RULES === undefined) placeRules(rules);
   const notifiers = join(folder, 'alert-notifiers.yaml');
   writeFileSync(notifiers, notifiersFile(alerts.url));
   // Canaries are for what goes on; and into given servers nothing is posted that nobody asked for.
   const canaries = !once && servers === 'own' && gatewayUrl !== undefined ? { ALERT_CANARY_URL: gatewayUrl } : {};
-  return { ALERT_RULES: RULES, ALERT_NOTIFIERS: notifiers, ...canaries };
+  return { ALERT_RULES: rules, ALERT_NOTIFIERS: notifiers, ...canaries };
+}
+
+/** Puts the rules that are shipped into a folder without any; what an earlier start and people have left there (`--data`) stays. */
+function placeRules(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  if (readdirSync(folder).some((name) => /^[^.].*\.ya?ml$/.test(name))) return;
+  // Whole or not at all, also under a kill: half of a file is no rules. What is hidden is not read.
+  const partial = join(folder, '.default.yaml.partial');
+  writeFileSync(partial, readFileSync(RULES));
+  renameSync(partial, join(folder, 'default.yaml'));
 }
 
 function notifiersFile(url: string): string {

@@ -22,6 +22,7 @@ function running(pid: number): Pipeline {
   return {
     stack: { endpoints, processes: [], folder: '/tmp/x', removeBehind: (...named: [string, string]) => void behind.push(named) },
     connections: { profile: 'local' },
+    rules: '/tmp/x/rules',
     service: (name: string) => ({ pid, url: (server: string) => `http://${name}/${server}` }),
   } as unknown as Pipeline;
 }
@@ -30,6 +31,7 @@ it('holds our fields only, for this user alone, with the address of each service
   new EndpointsFile(file, running(1)).write();
   const written = JSON.parse(readFileSync(file, 'utf8'));
   expect(Object.keys(written.s3)).toEqual(['endpointUrl', 'region', 'accessKeyId', 'secretAccessKey', 'bucket']);
+  expect(written.rules).toBe('/tmp/x/rules');
   expect(written.processes[1]).toEqual({
     name: 'indexer',
     pid: 1,

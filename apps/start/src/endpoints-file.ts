@@ -78,7 +78,7 @@ export class EndpointsFile {
   }
 
   #text(): string {
-    const { connections } = this.#pipeline;
+    const { connections, rules } = this.#pipeline;
     const { endpoints, processes, folder } = this.#pipeline.stack;
     const { kafkaBootstrapServers, opensearchUrl, s3 } = endpoints;
     // While the gateway is down its address is the one that it had: it takes the same port again.
@@ -101,6 +101,7 @@ export class EndpointsFile {
         bucket: s3.bucket,
       },
       folder,
+      rules,
       processes: [...processes.map(({ name, pid }) => ({ name, pid })), ...services],
       environment: { ...environmentOf(endpoints), TAILRACE_TOPIC_PROFILE: connections.profile, TAILRACE_LAKE_PREFIX: LAKE_PREFIX },
     };

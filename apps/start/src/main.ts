@@ -1,3 +1,4 @@
+import { TAILRACE } from '@tailrace/kafka-kit';
 import { Failure } from '@tailrace/stack';
 import { AlertTotals } from './alert-totals.ts';
 import { EndpointsFile } from './endpoints-file.ts';
@@ -260,6 +261,11 @@ class Run {
       kafka: endpoints.kafkaBootstrapServers,
       s3: `${endpoints.s3.endpointUrl}/${endpoints.s3.bucket}  (asks for a key: ${key})`,
       logs: `${this.#pipeline.stack.folder}/logs`,
+      rules: `${this.#pipeline.rules}  (a change there is taken over)`,
+      command:
+        endpointsFile === undefined
+          ? `${TAILRACE} alerts ls  (asks where: start with --endpoints FILE)`
+          : `${TAILRACE} --endpoints ${endpointsFile} alerts ls`,
     };
   }
 

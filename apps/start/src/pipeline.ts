@@ -3,7 +3,7 @@ import { SERVICE_EVENTS_TOPIC, streams, type TopicProfile, topicsFor } from '@ta
 import { commitGroupOffsets, connectAdmin, partitionKey, planTopics, type TopicPartition } from '@tailrace/kafka-kit';
 import { Failure, type ServerName, type Stack, type StackPlace, startStack, useGivenServers } from '@tailrace/stack';
 import { AlertReceiver } from './alert-receiver.ts';
-import { alertDefaults } from './alert-settings.ts';
+import { alertDefaults, rulesPath } from './alert-settings.ts';
 import { type Connections, connectionsTo } from './config.ts';
 import type { StartOptions } from './options.mjs';
 import { ServiceProcess, type ServiceProcessOptions } from './service-process.ts';
@@ -61,6 +61,8 @@ export interface Pipeline {
   readonly connections: Connections;
   /** What the alert processor tells. */
   readonly alerts: AlertReceiver;
+  /** The file or folder of the rules that hold. */
+  readonly rules: string;
   service(name: ServiceName): ServiceProcess;
   /** The service, once it was started. */
   started(name: ServiceName): ServiceProcess | undefined;
@@ -86,11 +88,10 @@ export async function startPipeline(options: StartOptions, signal: AbortSignal, 
     for (const row of SERVICES) {
       if (starting.aborted || services.has(row.name) || !row.needs.every((part) => answering.has(part))) continue;
       const gatewayUrl = services.get('ingest-gateway')?.url('gateway');
-      const defaults = row.name === ALERT_PROCESSOR ? alertDefaults({ folder: place.folder, gatewayUrl, alerts, options }) : {};
-      services.set(
-        row.name,
-        startService(row, place, { ...connections, environment: { ...defaults, ...connections.environment } }, report),
-      );
+      const { environment } = connections;
+      const defaults =
+        row.name === ALERT_PROCESSOR ? alertDefaults({ folder: place.folder, environment, gatewayUrl, alerts, options }) : {};
+      services.set(row.name, startService(row, place, { ...connections, environment: { ...defaults, ...environment } }, report));
     }
   };
   /** Starts what needs the gateway's address. */
@@ -132,7 +133,8 @@ export async function startPipeline(options: StartOptions, signal: AbortSignal, 
     await Promise.race([topics, rejectedBy(starting)]);
     // What comes later must not hold up the first event.
     const connections = connectionsTo(stack.endpoints, options);
-    return standing({ stack, connections, alerts, whole: whole ?? Promise.resolve() }, services, stopServices);
+    const rules = rulesPath(stack.folder, connections.environment);
+    return standing({ stack, connections, alerts, rules, whole: whole ?? Promise.resolve() }, services, stopServices);
   } catch (fault) {
     await stopServices();
     await stack?.stop();
@@ -250,7 +252,7 @@ async function lateBroken(whole: Promise<void>, services: ReadonlyMap<ServiceNam
 }
 
 function standing(
-  parts: Pick<Pipeline, 'stack' | 'connections' | 'alerts' | 'whole'>,
+  parts: Pick<Pipeline, 'stack' | 'connections' | 'alerts' | 'rules' | 'whole'>,
   services: ReadonlyMap<ServiceName, ServiceProcess>,
   stopServices: () => Promise<void>,
 ): Pipeline {

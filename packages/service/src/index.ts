@@ -1,3 +1,5 @@
+export { commandPorts } from './command/command-ports.ts';
+export { COMMAND_EXIT, type CommandPorts, runProgram } from './command/run-program.ts';
 export {
   bootstrapServers,
   bytes,

@@ -1,3 +1,4 @@
+import { TAILRACE } from '@tailrace/kafka-kit';
 import { usages } from '../docs.ts';
 import { buildProgram } from './program.ts';
 
@@ -9,7 +10,7 @@ export function alertsPage(): string {
   return `<!-- Generated from apps/alert-processor. Change the text or the commands there, then run its unit tests with UPDATE_DOCS=1. -->
 # Looking at alerts, and silencing them
 
-\`npx tailrace alerts\` reads the topic \`alert-state\`, where the alert processor keeps the state of each alert before it tells anybody. It joins no group, and works while no alert processor runs. It needs \`KAFKA_BOOTSTRAP_SERVERS\` (or \`--endpoints FILE\`) and the right to read \`alert-state\`; to silence, the right to write \`alert-partials\`.
+\`${TAILRACE} alerts\` reads the topic \`alert-state\`, where the alert processor keeps the state of each alert before it tells anybody. It joins no group, and works while no alert processor runs. It needs \`KAFKA_BOOTSTRAP_SERVERS\` (or \`--endpoints FILE\`) and the right to read \`alert-state\`; to silence, the right to write \`alert-partials\`.
 
 ## What ls shows
 
@@ -29,7 +30,7 @@ An **incident** is one episode of one alert: rule, a hash of the group, and the 
 
 ## Silences
 
-While a silence holds nobody is told of the alerts under it; they fire, end, are kept and listed all the same. What was decided under a silence is not told later. A silence is of one group of a rule, of a rule, or of all rules, and lasts for at most 30 days; one that is to be kept stands in the rules file, under \`silences\` ([rules.md](rules.md)).
+While a silence holds nobody is told of the alerts under it; they fire, end, are kept and listed all the same. When it ends, or is taken back, and an alert still fires, they are told then; what fired and ended under it is told to nobody. Whoever was told that an alert fires is told that it is over, also under a silence. A silence is of one group of a rule, of a rule, or of all rules, and lasts for at most 30 days; one that is to be kept stands in the rules file, under \`silences\` ([rules.md](rules.md)).
 
 \`silence\` writes to every partition of \`alert-partials\` and waits until all of them hold it, for up to 15 s. While no alert processor runs it says so: the silence then holds before the next one decides anything, if that is within two days (and if one ever ran: it says so, too).
 

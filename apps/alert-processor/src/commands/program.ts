@@ -1,25 +1,13 @@
 import { TAILRACE } from '@tailrace/kafka-kit';
-import { ConfigError } from '@tailrace/service';
-import { Command, CommanderError, Option } from 'commander';
+import { runProgram } from '@tailrace/service';
+import { Command, Option } from 'commander';
 import { addAlertsVerbs } from './alerts-program.ts';
 import { EXIT, type Ports, type VerbContext } from './ports.ts';
 import { addRulesVerbs } from './rules-program.ts';
 
 /** Runs one `rules …` or `alerts …` command line (without node and script). Resolves with the exit code; errors are one sentence. */
 export async function alertingCommand(argv: readonly string[], ports: Ports): Promise<number> {
-  let code: number = EXIT.good;
-  const program = buildProgram(ports, (result) => {
-    code = result;
-  });
-  try {
-    await program.parseAsync(argv, { from: 'user' });
-    return code;
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.good : EXIT.wrongUse;
-    if (ports.signal.aborted) return EXIT.interrupted;
-    ports.note(`${error instanceof ConfigError ? error.lines.join('\n') : error instanceof Error ? error.message : String(error)}\n`);
-    return error instanceof ConfigError ? EXIT.wrongUse : EXIT.failed;
-  }
+  return await runProgram(argv, (done) => buildProgram(ports, done), ports);
 }
 
 /** The commands themselves: for the page that is made from them too. */

@@ -22,7 +22,7 @@ function missingOf({ key, rule, coverage }: WindowContext, partition: StreamPart
   const heard = coverage.heard(partition);
   if (heard === undefined) return ['not heard of: nobody reads it, or no count of it came yet'];
   const span = coverage.spanOf(partition, key);
-  if (span === undefined) return [`not counted for ${rule.name} yet`];
+  if (span === undefined) return [`nothing of it is complete for ${rule.name} yet (warming up)`];
   const missing: string[] = [];
   const greatestMs = coverage.greatestMs() ?? span.untilMs;
   if (span.untilMs < toMs && (heard.unread || greatestMs - span.untilMs > BEHIND_MS)) {

@@ -1,5 +1,6 @@
 import { mergeAll } from '../measures/merge.ts';
 import type { Partial } from '../measures/partial.ts';
+import { conditionHolds } from '../rules/condition-holds.ts';
 import type { Rule } from '../rules/rule.ts';
 import type { Coverage } from './coverage.ts';
 import type { GroupPanes, RulePanes } from './pane-store.ts';
@@ -59,19 +60,6 @@ export function readBackMs(rule: Rule, paneMs: number): number {
 /** Whether the rule fires early, on what is there: what comes later can only add to it. */
 export function firesEarly({ measure, condition }: Rule): boolean {
   return measure.kind !== 'absence' && (condition.operator === '>' || condition.operator === '>=');
-}
-
-function compare({ condition: { operator, threshold } }: Rule, value: number): boolean {
-  switch (operator) {
-    case '>':
-      return value > threshold;
-    case '>=':
-      return value >= threshold;
-    case '<':
-      return value < threshold;
-    case '<=':
-      return value <= threshold;
-  }
 }
 
 interface Merged {
@@ -146,7 +134,7 @@ export function holdsAt(context: WindowContext, group: GroupPanes | undefined, e
   const base = rule.compareMs;
   if (base !== undefined && !covered(context, startMs - base, endMs - base)) return 'unknown';
   const { value, events, weight } = viewWindow(context, group, endMs);
-  const holds = value !== undefined && weight >= rule.minCount && compare(rule, value);
+  const holds = value !== undefined && weight >= rule.minCount && conditionHolds(rule.condition, value);
   if (firesEarly(rule)) return holds ? 'holds' : covered(context, startMs, endMs) ? 'fails' : 'unknown';
   if (!covered(context, startMs, endMs)) return 'unknown';
   // An empty window says something of a group that was there just before it; of one that is long gone, nothing.

@@ -1,3 +1,4 @@
+import { TAILRACE } from '@tailrace/kafka-kit';
 import { keyTable } from '../docs.ts';
 import { DELIVERY_LIMITS } from './deliveries.ts';
 import { COMMON_KEYS, KIND_NAMES, NOTIFIER_KINDS } from './notifier-kinds.ts';
@@ -38,7 +39,7 @@ export function notifiersPage(): string {
   return `<!-- Generated from apps/alert-processor. Change the tables or the text there, then run its unit tests with UPDATE_DOCS=1. -->
 # Notifiers
 
-Who is told of alerts, and how. \`ALERT_NOTIFIERS\` names the file; it is read at the start, and all that is wrong in it is told at once, with line and column. Without the file nobody is told: alerts are kept, logged, and listed by \`npx tailrace alerts ls\`. A rule tells those that its \`notify\` names, or all.
+Who is told of alerts, and how. \`ALERT_NOTIFIERS\` names the file; it is read at the start, and all that is wrong in it is told at once, with line and column. Without the file nobody is told: alerts are kept, logged, and listed by \`${TAILRACE} alerts ls\`. A rule tells those that its \`notify\` names, or all.
 
 \`\`\`yaml
 ${NOTIFIERS_EXAMPLE}\`\`\`
@@ -61,7 +62,7 @@ ${kinds.join('\n\n')}
 - Firing before resolved, in each channel, for each alert. Between alerts there is no order.
 - No channel waits for another. Each has ${sends} sends at a time and holds at most ${held} notifications; what is above waits in \`alert-state\`.
 - A try has ${tryMs / 1000} s (a mail 60 s). After a fault of the moment comes another one, the first within ${backoff.firstMs / 1000} s and then at growing distances up to ${backoff.maxMs / 1000} s; \`Retry-After\` is kept to for up to ${retryAfterMs / 60_000} min, by the whole channel. ${giveUpMs / 3_600_000} h after it was decided it is given up.
-- \`npx tailrace alerts ls\` shows what waits, what was refused and what was given up, with the reason, and \`tailrace_alert_sends_total\` counts it ([metrics.md](metrics.md)).
+- \`${TAILRACE} alerts ls\` shows what waits, what was refused and what was given up, with the reason, and \`tailrace_alert_sends_total\` counts it ([metrics.md](metrics.md)).
 
 | what a receiver over HTTP answers | what is made of it |
 | --- | --- |

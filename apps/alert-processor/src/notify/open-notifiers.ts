@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { Clock } from '@tailrace/kafka-kit';
+import { type Clock, TAILRACE } from '@tailrace/kafka-kit';
 import { ConfigError, type Environment } from '@tailrace/service';
 import { problemLine } from '../rules/reading.ts';
 import type { Notifier } from './notifier.ts';
@@ -24,6 +24,6 @@ export function openNotifiers(file: string | undefined, environment: Environment
 /** What the start says about them, once. */
 export function notifiersLine(notifiers: readonly Notifier[]): string {
   if (notifiers.length === 0)
-    return 'Nobody is told of alerts: ALERT_NOTIFIERS is not set or lists none. They are kept, logged, and listed by: npx tailrace alerts ls';
+    return `Nobody is told of alerts: ALERT_NOTIFIERS is not set or lists none. They are kept, logged, and listed by: ${TAILRACE} alerts ls`;
   return `Alerts are told through ${notifiers.map(({ name }) => name).join(', ')}.`;
 }

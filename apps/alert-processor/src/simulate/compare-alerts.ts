@@ -1,3 +1,4 @@
+import { conditionHolds } from '../rules/condition-holds.ts';
 import type { Condition } from '../rules/rule.ts';
 import { type Bounds, printBounds, printMoment } from './moments.ts';
 import type { Case, ExpectedAlert } from './read-cases.ts';
@@ -54,17 +55,7 @@ function lies(ms: number, { fromMs, untilMs }: Bounds): boolean {
 
 function fits(value: number | null, wanted: number | Condition): boolean {
   if (typeof wanted === 'number' || value === null) return value === wanted;
-  const { operator, threshold } = wanted;
-  switch (operator) {
-    case '>':
-      return value > threshold;
-    case '>=':
-      return value >= threshold;
-    case '<':
-      return value < threshold;
-    case '<=':
-      return value <= threshold;
-  }
+  return conditionHolds(wanted, value);
 }
 
 function valueText(wanted: number | Condition): string {

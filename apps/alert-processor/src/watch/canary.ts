@@ -3,6 +3,7 @@ import { type Clock, reasonsOf } from '@tailrace/kafka-kit';
 import { type HttpPost, postJson } from '../notify/http-post.ts';
 import { CanaryCustomers } from './canary-customers.ts';
 import type { CanaryAnswer, CanaryTrack } from './canary-track.ts';
+import { Rounds } from './rounds.ts';
 
 export interface CanaryOptions {
   /** The gateway. */
@@ -36,8 +37,7 @@ const REASON_CHARACTERS = 200;
 export class CanaryPoster {
   readonly #options: CanaryOptions;
   readonly #ports: CanaryPorts;
-  readonly #stopping = new AbortController();
-  readonly #running: Promise<void>;
+  readonly #rounds: Rounds;
   #customers: CanaryCustomers | undefined;
   #sequence = 0;
   #said: string | undefined;
@@ -45,25 +45,14 @@ export class CanaryPoster {
   constructor(options: CanaryOptions, ports: CanaryPorts) {
     this.#options = options;
     this.#ports = ports;
-    this.#running = this.#run();
+    this.#rounds = new Rounds(ports.clock, options.everyMs, (signal) => this.#round(signal));
   }
 
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#running;
+  stop(): Promise<void> {
+    return this.#rounds.stop();
   }
 
-  async #run(): Promise<void> {
-    const { clock } = this.#ports;
-    while (!this.#stopping.signal.aborted) {
-      const begunMs = clock.nowMs();
-      await this.#round();
-      // By the clock and not behind the answer: a slow gateway must not thin out what it is watched by.
-      await clock.sleep(Math.max(0, this.#options.everyMs - (clock.nowMs() - begunMs)), this.#stopping.signal);
-    }
-  }
-
-  async #round(): Promise<void> {
+  async #round(stopping: AbortSignal): Promise<void> {
     const customers = this.#customersNow();
     const { track, clock } = this.#ports;
     track.keep(new Set(customers.keys()));
@@ -72,9 +61,9 @@ export class CanaryPoster {
     this.#sequence += 1;
     const body = [...customers.values()].map((customer) => canaryLine(customer, nowMs, this.#sequence)).join('');
     track.posted(nowMs);
-    const answer = await this.#post(body);
+    const answer = await this.#post(body, stopping);
     // A post that was cut off by the stop says nothing about the gateway.
-    if (this.#stopping.signal.aborted) return;
+    if (stopping.aborted) return;
     track.answered([...customers.keys()], answer, clock.nowMs());
     this.#ports.answered(answer, customers.size);
     const fault = answer.kind === 'failed' ? answer.reason : undefined;
@@ -98,10 +87,10 @@ export class CanaryPoster {
     return found;
   }
 
-  async #post(body: string): Promise<CanaryAnswer> {
+  async #post(body: string, stopping: AbortSignal): Promise<CanaryAnswer> {
     const { post = postJson } = this.#ports;
     const url = new URL(`${this.#options.url.href.replace(/\/+$/, '')}/v1/events`);
-    const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(POST_MS)]);
+    const signal = AbortSignal.any([stopping, AbortSignal.timeout(POST_MS)]);
     try {
       const headers = { 'content-type': 'application/x-ndjson' };
       // The gateway is named by who runs this process, and stands in a private network as a rule.

@@ -1,5 +1,6 @@
 import { type Clock, reasonsOf } from '@tailrace/kafka-kit';
 import { type HttpPost, postJson } from '../notify/http-post.ts';
+import { Rounds } from './rounds.ts';
 
 /** Something without which alerts can not be told. Says why it is not so now, in one sentence, or undefined. Must not throw. */
 export type Vital = (nowMs: number) => string | undefined;
@@ -29,30 +30,20 @@ const GOOD_FOR_MS = 60_000;
 export class Heartbeat {
   readonly #url: URL;
   readonly #ports: HeartbeatPorts;
-  readonly #stopping = new AbortController();
-  readonly #running: Promise<void>;
+  readonly #rounds: Rounds;
   #said: string | undefined;
 
   constructor(url: URL, ports: HeartbeatPorts) {
     this.#url = url;
     this.#ports = ports;
-    this.#running = this.#run();
+    this.#rounds = new Rounds(ports.clock, HEARTBEAT_MS, (signal) => this.#beat(signal));
   }
 
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#running;
+  stop(): Promise<void> {
+    return this.#rounds.stop();
   }
 
-  async #run(): Promise<void> {
-    const { clock } = this.#ports;
-    while (!this.#stopping.signal.aborted) {
-      await this.#beat();
-      await clock.sleep(HEARTBEAT_MS, this.#stopping.signal);
-    }
-  }
-
-  async #beat(): Promise<void> {
+  async #beat(stopping: AbortSignal): Promise<void> {
     const { clock, vitals, beat } = this.#ports;
     const nowMs = clock.nowMs();
     const faults = vitals.flatMap((vital) => vital(nowMs) ?? []);
@@ -61,8 +52,8 @@ export class Heartbeat {
       this.#say(`the heartbeat is withheld: ${faults.join('; ')}`);
       return;
     }
-    const fault = await this.#send(nowMs);
-    if (this.#stopping.signal.aborted) return;
+    const fault = await this.#send(nowMs, stopping);
+    if (stopping.aborted) return;
     beat(fault === undefined ? 'sent' : 'failed');
     this.#say(fault === undefined ? undefined : `the heartbeat does not reach its receiver (ALERT_HEARTBEAT_URL): ${fault}`);
   }
@@ -75,9 +66,9 @@ export class Heartbeat {
     this.#ports.onChange(fault);
   }
 
-  async #send(nowMs: number): Promise<string | undefined> {
+  async #send(nowMs: number, stopping: AbortSignal): Promise<string | undefined> {
     const { post = postJson } = this.#ports;
-    const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(POST_MS)]);
+    const signal = AbortSignal.any([stopping, AbortSignal.timeout(POST_MS)]);
     try {
       // Who runs this process names the receiver, and may have it in a private network.
       const { status } = await post({ url: this.#url, body: heartbeatBody(nowMs), allowPrivate: true, signal });
