@@ -8,7 +8,8 @@ import { runScript } from './lib/run.mjs';
 
 const HELP = `Usage: npm run story -- [--brokers 1|3] [--seed N]
 Has events flow through the gateway; gives the indexer a parser with a bug and mends it; brings the window back by a replay, from Kafka and then, with half
-of another window deleted there, with the lake's help; stops the indexer until Kafka has expired part of its backlog. Then counts every record.
+of another window deleted there, with the lake's help; stops the indexer until Kafka has expired part of its backlog. Alerts are decided upon all along, and
+none may come of a replay. Then counts every record.
   --brokers N  Kafka brokers (default: 1)
   --seed N     the seed of the events
 
@@ -25,7 +26,7 @@ await runScript(async (context) => {
   const { story } = await import('../e2e/dist/src/story/story.js');
   return tellOutcome(
     await story({ ...asked, signal: context.signal, report: (line) => context.print(`story: ${line}`) }),
-    'Each event is in the index once, and no other group was moved.',
+    'Each event is in the index once, no other group was moved, and no alert was told of a replay.',
   );
 });
 

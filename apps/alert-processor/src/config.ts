@@ -87,3 +87,6 @@ export const ownEnvironment: Environment = process.env;
 
 /** Set by who wants generated pages written instead of compared. */
 export const updateDocs = process.env.UPDATE_DOCS === '1';
+
+/** How often the test of kills kills; CONTRIBUTING.md names its long form. */
+export const testKills = Number(process.env.ALERT_TEST_KILLS ?? 5);

@@ -7,7 +7,7 @@ import { Findings } from '../proof/findings.ts';
 import { RESULTS_FOLDER } from '../report.ts';
 import { PostClient } from '../traffic/post.ts';
 import { eventsOf } from './events-of.ts';
-import { type IncidentPlan, planIncidents } from './plan.ts';
+import { type IncidentPlan, planIncidents, rulesText } from './plan.ts';
 import { Processors } from './processors.ts';
 import { type PushFault, pushIncidents } from './push.ts';
 import { AlertReceiver } from './receiver.ts';
@@ -135,7 +135,7 @@ async function live(cluster: Cluster, { minutes, ofEachKind, seed, signal, repor
   try {
     const startMs = Math.ceil((Date.now() + MINUTE_MS / 2) / 1000) * 1000;
     const plan = planIncidents({ seed, startMs, minutes, ofEachKind });
-    await processors.start(plan);
+    await processors.start({ startMs, rules: rulesText(plan), notifiers: receiver.notifiersText });
     report(`live: ${plan.incidents.length} incidents in the next ${minutes} minutes`);
     let postedMs = startMs;
     while (postedMs < plan.endMs + LIVE_TAIL_MS) {

@@ -76,6 +76,29 @@ function serviceName(i: number): string {
   return `service-${String(i + 1).padStart(2, '0')}`;
 }
 
+/** Of each kind that needs no traffic of before one, all at once, and a sound service: ten minutes that two runs can be compared by. */
+export function briefIncidents({
+  seed,
+  startMs,
+  name,
+}: {
+  readonly seed: number;
+  readonly startMs: number;
+  readonly name: string;
+}): IncidentPlan {
+  const kinds = KINDS.filter((kind) => kind !== 'surge');
+  const services = [...kinds, 'sound'].map((each) => `${name}-${each}`);
+  const [beginMs, endMs] = [startMs + 2 * MINUTE_MS, startMs + 4 * MINUTE_MS];
+  const incidents = kinds.map((kind) => ({
+    kind,
+    service: `${name}-${kind}`,
+    startMs: beginMs,
+    endMs,
+    expected: EXPECTED[kind],
+  }));
+  return { seed, startMs, endMs: endMs + TAIL_MS, services, incidents };
+}
+
 /** Whole seconds: a start in the middle of one says nothing more. */
 function between(random: SeededRandom, least: number, most: number): number {
   if (most < least) throw new RangeError('the plan is too short for its incidents');

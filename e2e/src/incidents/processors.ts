@@ -4,7 +4,6 @@ import { type SeededRandom, seededRandom } from '@tailrace/events';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Member } from '../cluster/member.ts';
 import { until } from '../machine/until.ts';
-import { type IncidentPlan, rulesText } from './plan.ts';
 import type { PushFault } from './push.ts';
 import type { AlertReceiver } from './receiver.ts';
 
@@ -25,6 +24,13 @@ export interface ProcessorsOptions {
   readonly report: (line: string) => void;
 }
 
+/** What the processes begin with: the text of their rules and of their notifiers, and the clock. */
+export interface Begin {
+  readonly startMs: number;
+  readonly rules: string;
+  readonly notifiers: string;
+}
+
 /** The processes of the alert-processor. */
 export class Processors {
   readonly #cluster: Cluster;
@@ -42,21 +48,35 @@ export class Processors {
     this.#random = seededRandom(options.seed + 2);
   }
 
-  async start(plan: IncidentPlan): Promise<void> {
-    this.#startMs = plan.startMs;
-    this.#nowMs = this.#options.clock ? plan.startMs : Date.now();
-    const { folder } = this.#cluster.stack;
-    writeFileSync(join(folder, 'incident-rules.yaml'), rulesText(plan));
-    writeFileSync(join(folder, 'incident-notifiers.yaml'), this.#receiver.notifiersText);
+  async start({ startMs, rules, notifiers }: Begin): Promise<void> {
+    this.#startMs = startMs;
+    this.#nowMs = this.#options.clock ? startMs : Date.now();
+    this.writeRules(rules);
+    writeFileSync(join(this.#cluster.stack.folder, 'incident-notifiers.yaml'), notifiers);
     const stages: readonly Stages[] = this.#options.stages === 'apart' ? ['panes', 'decide'] : ['panes,decide'];
     for (let i = 0; i < this.#options.members; i++) for (const each of stages) this.#join(each);
     await this.#caughtUp();
   }
 
-  /** Moves the clock, and waits until every record, and what follows from it, is taken. */
-  async reach(nowMs: number): Promise<void> {
+  /** Changes their rules: they see it by themselves. */
+  writeRules(text: string): void {
+    writeFileSync(join(this.#cluster.stack.folder, 'incident-rules.yaml'), text);
+  }
+
+  /** Those that run. */
+  get living(): readonly Member[] {
+    return [...this.#living.keys()];
+  }
+
+  /** Moves the clock. */
+  tell(nowMs: number): void {
     this.#nowMs = nowMs;
     for (const member of this.#living.keys()) member.tellTime(nowMs);
+  }
+
+  /** Moves the clock, and waits until every record, and what follows from it, is taken. */
+  async reach(nowMs: number): Promise<void> {
+    this.tell(nowMs);
     await this.#caughtUp();
   }
 

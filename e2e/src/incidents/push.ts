@@ -3,7 +3,7 @@ import { ForeignProducer } from '@tailrace/kafka-kit/testing';
 import type { Cluster } from '../cluster/cluster.ts';
 import { kafkaSettings, TOPIC } from '../pipeline/endpoints.ts';
 import { eventsOf } from './events-of.ts';
-import type { IncidentPlan } from './plan.ts';
+import { type IncidentPlan, rulesText } from './plan.ts';
 import { Processors } from './processors.ts';
 import { AlertReceiver } from './receiver.ts';
 
@@ -38,7 +38,7 @@ export async function pushIncidents(cluster: Cluster, options: PushOptions): Pro
   const processors = new Processors(cluster, { ...options, clock: true, seed: plan.seed }, receiver);
   const producer = new ForeignProducer(kafkaSettings(cluster.endpoints));
   try {
-    await processors.start(plan);
+    await processors.start({ startMs: plan.startMs, rules: rulesText(plan), notifiers: receiver.notifiersText });
     const due = faultsOf(options);
     for (let atMs = plan.startMs; atMs < plan.endMs + TAIL_MS; atMs += STEP_MS) {
       for (const fault of due.get(atMs) ?? []) await processors.meet(fault);

@@ -1,6 +1,7 @@
 import { cpSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { deleteRecordsBefore } from '@tailrace/kafka-kit/testing';
+import { lines } from '../incidents/receiver.ts';
 import { until } from '../machine/until.ts';
 import { kafkaSettings, TOPIC } from '../pipeline/endpoints.ts';
 import type { TimeSpan } from '../proof/index-documents.ts';
@@ -22,6 +23,8 @@ const LOGS = join(RESULTS_FOLDER, 'story-logs');
 const DROPPED_EVENTS = 2000;
 const CALM_EVENTS = 500;
 const BACKLOG_EVENTS = 2500;
+/** No event of the traffic has this number. */
+const TWICE_NUMBER = 1_000_000_000;
 const SETTLED_MS = 120_000;
 /** Kafka keeps so little while the indexer is away, and looks every 5 s. */
 const SHORT_RETENTION = { 'retention.ms': '4000', 'segment.ms': '1000' };
@@ -46,7 +49,7 @@ export async function story(options: StageOptions): Promise<StoryResult> {
     // Before the folder goes.
     if (kept && existsSync(folder)) cpSync(join(folder, 'logs'), LOGS, { recursive: true });
     if (kept) options.report(`the logs of this run are kept in ${LOGS}`);
-    await stage.cluster.stop();
+    await stage.close();
   }
 }
 
@@ -64,6 +67,7 @@ class Story {
     await this.#bringBackFromKafka();
     await this.#bringBackWithTheLake();
     await this.#comeBackFromBehindRetention();
+    await this.#toldNothing();
     await this.#countAll();
     this.#row('time', `${((performance.now() - startedMs) / 1000).toFixed(0)} s`);
     return { table: this.#table, findings: this.#findings };
@@ -134,6 +138,21 @@ class Story {
     const begunMs = performance.now();
     await this.#stage.caughtUp();
     this.#row('expired before they were indexed', `${expired} records, back from the lake within ${seconds(performance.now() - begunMs)}`);
+  }
+
+  /** All along alerts were decided upon, and nothing of what was replayed was counted again; and what really comes twice is told. */
+  async #toldNothing(): Promise<void> {
+    const { alerts, alertProcessor } = this.#stage;
+    const begunMs = performance.now();
+    this.#expect('alerts about what was replayed', lines(alerts), []);
+    await this.#stage.postTwice(TWICE_NUMBER);
+    const wanted = `counted-twice ${TWICE_NUMBER}: firing`;
+    await until('an alert about an event that was posted twice', SETTLED_MS, () => lines(alerts).includes(wanted));
+    const within = seconds(performance.now() - begunMs);
+    this.#expect('alerts but the one that was asked for', lines(alerts), [wanted]);
+    const groups = (await alertProcessor.figure('tailrace_alert_groups')) ?? 0;
+    this.#expect('the alert-processor held events to tell of', groups > 1, true);
+    this.#row('alerts', `none about what was replayed, with ${groups} events watched; one that was posted twice was told within ${within}`);
   }
 
   async #countAll(): Promise<void> {

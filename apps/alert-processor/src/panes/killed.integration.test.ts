@@ -1,11 +1,11 @@
 import { systemClock } from '@tailrace/kafka-kit';
 import { afterEach, expect, test } from 'vitest';
+import { testKills } from '../config.ts';
 import { killMember, killMembers, startMember } from '../testing/member.ts';
 import { countsOf, PanesRig } from '../testing/panes-rig.ts';
 import { steadyTraffic } from '../testing/steady-traffic.ts';
 
-/** The long form of this test is 50. */
-const KILLS = 5;
+const KILLS = testKills;
 const PARTITIONS = 3;
 /** So short that most of what was counted is not read again. */
 const SPANS = { paneMs: 2000, latenessMs: 4000 };
@@ -31,7 +31,7 @@ test(`killed ${KILLS} times in the middle of panes, every final partial equals a
   };
   for (let kills = 0; kills < KILLS; kills += 1) {
     // Somewhere in a pane, and between two ticks.
-    await systemClock.sleep(2300 + kills * 731);
+    await systemClock.sleep(700 + ((kills * 731) % SPANS.paneMs));
     await killMember(member);
     await isNotLowered();
     member = await startMember(made, PARTITIONS, SPANS);
