@@ -5,7 +5,7 @@ import type { Silence } from '../messages/message.ts';
 import { span } from './alert-view.ts';
 import { type AlertsKafka, type AlertTopics, withAlerts } from './alerts-kafka.ts';
 import { EXIT, type Ports } from './ports.ts';
-import { rulesOf, type SilenceFlags, silenceOf } from './silence-request.ts';
+import { checkRoom, rulesOf, type SilenceFlags, silenceOf } from './silence-request.ts';
 import { StateFold } from './state-fold.ts';
 
 const TAKEN_MS = 15_000;
@@ -15,7 +15,8 @@ const LOOK_MS = 300;
 export async function silenceCommand(flags: SilenceFlags, ports: Ports, topics: AlertTopics): Promise<number> {
   const rules = flags.rule === undefined ? undefined : await rulesOf(ports.environment);
   return await withAlerts(ports, topics, async (kafka) => {
-    const { alerts } = flags.group === undefined ? { alerts: [] } : await kafka.states();
+    const { alerts, silences } = await kafka.states();
+    checkRoom(silences);
     const silence = silenceOf(flags, ports.nowMs(), rules, alerts);
     const taken = await tellAndWait(kafka, silence, ports);
     if (flags.json === true) ports.out(`${JSON.stringify({ silence: silenceJson(silence), ...taken })}\n`);

@@ -3,6 +3,7 @@ import { parseInstant } from '@tailrace/events';
 import { TAILRACE } from '@tailrace/kafka-kit';
 import { ConfigError, type Environment } from '@tailrace/service';
 import type { AlertState } from '../decide/alert-state.ts';
+import { MAX_SILENCES } from '../decide/silences.ts';
 import type { Silence } from '../messages/message.ts';
 import { didYouMean } from '../rules/did-you-mean.ts';
 import { parseDuration } from '../rules/durations.ts';
@@ -76,6 +77,20 @@ export function silenceOf(flags: SilenceFlags, nowMs: number, rules: RuleSet | u
     untilMs: untilMs(flags, nowMs),
     comment,
   };
+}
+
+/**
+ * Whether each partition has room for one more: a processor whose silences are at their most takes no other. `held`: what the partitions hold now.
+ * @throws ConfigError
+ */
+export function checkRoom(held: readonly { readonly partition: number; readonly silence: Silence }[]): void {
+  const counts = new Map<number, number>();
+  for (const { partition } of held) counts.set(partition, (counts.get(partition) ?? 0) + 1);
+  const most = Math.max(0, ...counts.values());
+  if (most >= MAX_SILENCES)
+    throw new ConfigError([
+      `There are ${most} silences, and the processors hold ${MAX_SILENCES} at most, those of the last day that are over among them: silence a whole rule instead of its groups, or put silences into the rules file.`,
+    ]);
 }
 
 /** What a rule groups by; undefined where nobody here knows. @throws ConfigError where there is no such rule. */

@@ -4,8 +4,8 @@ import type { SilenceState } from './alert-state.ts';
 /** A silence that is over is kept so long: a repeat of its message must not be written again and again. */
 const KEPT_MS = 86_400_000;
 
-/** Silences that one partition holds; more come only from a script gone wrong. */
-const MAX_SILENCES = 1000;
+/** Silences that one partition holds; more come only from a script gone wrong, and the command line refuses them. */
+export const MAX_SILENCES = 1000;
 
 /** The silences that hold: those of the rules file, and those from the command line, which are kept in `alert-state`. */
 export class Silences {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { incidentKey } from '../decide/subject.ts';
 import { alertmanagerMessage } from './alertmanager.ts';
 import { notification } from './testing/notifications.ts';
 
@@ -11,7 +12,14 @@ test('what is posted', () => {
   });
   expect(JSON.parse(alertmanagerMessage(told, HOLD_MS).body)).toEqual([
     {
-      labels: { alertname: 'errors-by-service', severity: 'critical', attributes_tier: 'gold', _1st: 'x', team: 'a' },
+      labels: {
+        alertname: 'errors-by-service',
+        severity: 'critical',
+        attributes_tier: 'gold',
+        _1st: 'x',
+        team: 'a',
+        tailrace_group: '0123456789abcdef',
+      },
       annotations: expect.objectContaining({
         summary: 'shop answers with errors',
         do: 'Look at the last deployment of the service.',
@@ -28,4 +36,18 @@ test('what is posted', () => {
   ]);
   const [resolved] = JSON.parse(alertmanagerMessage({ ...told, status: 'resolved' }, HOLD_MS).body);
   expect(resolved.endsAt).toBe('2026-01-01T00:00:00.000Z');
+});
+
+test('groups that look the same as labels are alerts of their own, and firing and resolved of one have the same labels', () => {
+  const labelsOf = (group: Readonly<Record<string, string | null>>, status: 'firing' | 'resolved', startMs = HOLD_MS): string => {
+    const incident = incidentKey('errors', JSON.stringify(Object.values(group)), startMs);
+    return JSON.stringify(JSON.parse(alertmanagerMessage(notification({ incident, group, status }), HOLD_MS).body)[0].labels);
+  };
+  const groups = [
+    ...[null, '', ' ', 'a b', 'a\nb'].map((service) => ({ service })),
+    { 'attributes.a-b': 'x', 'attributes.a_b': 'y' },
+    { 'attributes.a-b': 'z', 'attributes.a_b': 'y' },
+  ];
+  expect(new Set(groups.map((group) => labelsOf(group, 'firing'))).size).toBe(groups.length);
+  for (const group of groups) expect(labelsOf(group, 'resolved')).toBe(labelsOf(group, 'firing'));
 });

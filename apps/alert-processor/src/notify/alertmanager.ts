@@ -12,17 +12,22 @@ const VALUE_UNITS = 1024;
  * It knows an alert by its labels, so firing and resolved must have the same ones.
  */
 export function alertmanagerMessage(notification: Notification, holdMs: number): HttpMessage {
-  const { status, rule, group, severity, summary, labels, startedMs, decidedMs, runbook } = notification;
+  const { status, incident, rule, group, severity, summary, labels, startedMs, decidedMs, runbook } = notification;
   const own = Object.fromEntries(Object.entries(group).flatMap(([name, value]) => (value === null ? [] : [[labelName(name), value]])));
   const annotations = Object.fromEntries(details(notification).map(([name, text]) => [labelName(name.toLowerCase()), text]));
   const alert = {
-    labels: valued({ ...labels, ...own, alertname: rule, severity }),
+    labels: valued({ ...labels, ...own, alertname: rule, severity, tailrace_group: groupHash(incident) }),
     annotations: { ...annotations, summary },
     startsAt: isoTime(Math.min(startedMs, decidedMs)),
     endsAt: isoTime(status === 'firing' ? decidedMs + holdMs : decidedMs),
     ...(runbook === undefined ? {} : { generatorURL: runbook }),
   };
   return { body: JSON.stringify([alert]) };
+}
+
+/** `rule/group's hash/start`: groups whose values or names become the same as labels would else be one alert, and one's end would end the other. */
+function groupHash(incident: string): string {
+  return incident.split('/')[1] ?? '';
 }
 
 /** Label names of every release of Alertmanager: `attributes.tier` is `attributes_tier`. */

@@ -15,6 +15,8 @@ export interface ChannelView {
   readonly held: number;
   /** When the oldest of them was decided. */
   readonly oldestMs: number | undefined;
+  /** How many of the latest, one after the other, ended without being sent: refused or given up. */
+  readonly untold: number;
 }
 
 interface Entry {
@@ -37,6 +39,7 @@ export class ChannelQueue {
   /** By incident, in the order in which they were taken. Only the first of each is tried. */
   readonly #lines = new Map<string, Entry[]>();
   #held = 0;
+  #untold = 0;
   /** Places taken, those of forgotten tries that have not ended among them. */
   #sending = 0;
   /** The receiver asked for rest until then. */
@@ -75,7 +78,7 @@ export class ChannelQueue {
     let oldestMs: number | undefined;
     for (const line of this.#lines.values())
       for (const { delivery } of line) oldestMs = Math.min(oldestMs ?? Number.POSITIVE_INFINITY, delivery.notification.decidedMs);
-    return { channel: this.#notifier.name, held: this.#held, oldestMs };
+    return { channel: this.#notifier.name, held: this.#held, oldestMs, untold: this.#untold };
   }
 
   /** Begins no further try; resolves when none is on its way. */
@@ -152,7 +155,10 @@ export class ChannelQueue {
     entry.attempts += 1;
     entry.tries += 1;
     const told = outcome.kind === 'retry' ? this.#again(entry, outcome) : outcome;
-    if (told.kind !== 'retry') this.#drop(notification.incident, entry);
+    if (told.kind !== 'retry') {
+      this.#untold = told.kind === 'sent' ? 0 : this.#untold + 1;
+      this.#drop(notification.incident, entry);
+    }
     report(entry.delivery, told, entry.attempts);
   }
 

@@ -35,7 +35,7 @@ test('what is above the bound is not taken, and is taken when it is offered agai
   const { notifier, deliveries, settled } = rig({ held: 2 });
   expect(['a', 'b', 'c'].map((incident) => deliveries.deliver(delivery(incident)))).toEqual([true, true, false]);
   expect(deliveries.deliver(delivery('a')), 'what is held may be offered again').toBe(true);
-  expect(deliveries.view()).toEqual([{ channel: 'oncall', held: 2, oldestMs: AT_MS }]);
+  expect(deliveries.view()).toEqual([{ channel: 'oncall', held: 2, oldestMs: AT_MS, untold: 0 }]);
   notifier.tries[0]?.answer({ kind: 'refused', reason: 'no' });
   await settled();
   expect(deliveries.deliver(delivery('c'))).toBe(true);

@@ -75,6 +75,7 @@ test('receivers that go wrong for five minutes, each in its way, lose nothing an
     channel: 'never answers',
     held: told.length,
     oldestMs: AT_MS,
+    untold: 0,
   });
 
   // They come back, at the same addresses.

@@ -118,7 +118,7 @@ export const NOTIFIER_KINDS = {
   alertmanager: kind({
     about: 'Posts to Prometheus’ Alertmanager (`/api/v2/alerts`), which groups, silences and routes.',
     notes: [
-      'An alert’s labels are the rule’s labels, the group, `alertname` (the rule) and `severity`; what stands in label names beside letters, digits and `_` becomes `_`. All else is annotations.',
+      'An alert’s labels are the rule’s labels, the group, `alertname` (the rule), `severity`, and `tailrace_group` (the hash of the group in the incident’s name, which keeps groups apart whose labels look the same); what stands in label names beside letters, digits and `_` becomes `_`. All else is annotations.',
       'Alertmanager takes an alert for resolved once its `endsAt` has passed. A firing one is sent with `endsAt` = decided + `hold`, each re-notification (`renotify` of the rule) moves it on, and the resolved one ends it at once. So let `hold` be longer than `renotify`, and than any alert without `renotify` may last. Should tailrace be gone for good, Alertmanager lets the alert go after `hold`.',
     ],
     keys: {

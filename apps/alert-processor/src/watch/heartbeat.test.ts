@@ -1,9 +1,12 @@
 import { ManualClock } from '@tailrace/kafka-kit/testing';
 import { afterEach, expect, test } from 'vitest';
+import { Deliveries } from '../notify/deliveries.ts';
 import type { HttpPost } from '../notify/http-post.ts';
+import { outcomeOf } from '../notify/http-post.ts';
+import { notification } from '../notify/testing/notifications.ts';
 import { CanaryTrack } from './canary-track.ts';
 import { type Beat, Heartbeat, heartbeatBody } from './heartbeat.ts';
-import { canariesComeRound, decidesStill, everyPartitionIsRead, queuesMove } from './vitals.ts';
+import { canariesComeRound, channelsTell, decidesStill, everyPartitionIsRead, queuesMove } from './vitals.ts';
 
 const hearts: Heartbeat[] = [];
 afterEach(async () => {
@@ -117,11 +120,28 @@ test('what it hangs on: decisions that are written, partitions that are read, ca
 
   let oldestMs: number | undefined;
   const move = queuesMove(() => [
-    { channel: 'oncall', held: 3, oldestMs },
-    { channel: 'chat', held: 0, oldestMs: undefined },
+    { channel: 'oncall', held: 3, oldestMs, untold: 0 },
+    { channel: 'chat', held: 0, oldestMs: undefined, untold: 0 },
   ]);
   expect(move(NOW)).toBeUndefined();
   oldestMs = NOW - 120_000;
   expect(move(NOW)).toBeUndefined();
   expect(move(NOW + 1)).toBe('notifications wait for oncall (3)');
+});
+
+test('a channel that refuses everything withholds the heartbeat until it takes something', async () => {
+  const clock = new ManualClock();
+  let status = 404;
+  const notifier = { name: 'oncall', send: async () => outcomeOf({ status, text: '', retryAfter: undefined }, 0), close: async () => {} };
+  const deliveries = new Deliveries([notifier], () => {}, { clock });
+  const tell = channelsTell(() => deliveries.view());
+  const faults: (string | undefined)[] = [];
+  for (const incident of ['a', 'b', 'c', 'd', 'e']) {
+    if (incident === 'e') status = 200;
+    deliveries.deliver({ notification: notification({ incident }), channel: 'oncall', attempts: 0 });
+    await clock.advance(0);
+    faults.push(tell(0));
+  }
+  const mute = (count: number): string => `nobody is told through oncall (its last ${count} notifications were refused or given up)`;
+  expect(faults).toEqual([undefined, undefined, mute(3), mute(4), undefined]);
 });

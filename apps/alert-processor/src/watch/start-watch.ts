@@ -2,6 +2,7 @@ import { systemClock } from '@tailrace/kafka-kit';
 import type { Service } from '@tailrace/service';
 import type { AlertConfig } from '../config.ts';
 import type { Deciding } from '../decide/start-decide.ts';
+import { channelsTell } from './vitals.ts';
 import { Watch } from './watch.ts';
 
 export interface StartWatchOptions {
@@ -15,6 +16,13 @@ export interface StartWatchOptions {
 export function startWatch(service: Service, config: AlertConfig, options: StartWatchOptions): Promise<Watch> {
   const { stream, allowedDelayMs, deciding, nowMs } = options;
   const { canaryUrl, canaryMs, heartbeatUrl, latenessMs } = config;
+  const tell = channelsTell(() => deciding.deliveries.view());
+  service.health.set('channels', () => {
+    const fault = tell(nowMs());
+    return fault === undefined
+      ? { state: 'ok', sentence: 'No channel refuses all that it is sent.' }
+      : { state: 'degraded', sentence: `Mend the notifier or its receiver: ${fault}.` };
+  });
   const open = async () =>
     new Watch(
       {

@@ -48,6 +48,18 @@ export function canariesComeRound(track: CanaryTrack): Vital {
   };
 }
 
+/** A notification that a receiver can not take may be refused twice, when it fires and when it resolves: that says nothing of the channel. */
+const UNTOLD = 3;
+
+/** That channels take what they are sent. One that refuses everything lets nothing wait, and yet nobody is told. */
+export function channelsTell(view: () => readonly ChannelView[]): Vital {
+  return () => {
+    const mute = view().filter(({ untold }) => untold >= UNTOLD);
+    if (mute.length === 0) return undefined;
+    return `nobody is told through ${mute.map(({ channel, untold }) => `${channel} (its last ${untold} notifications were refused or given up)`).join(', ')}`;
+  };
+}
+
 /** That what was decided leaves the process. A receiver that is down for long withholds the heartbeat: somebody is not told. */
 export function queuesMove(view: () => readonly ChannelView[]): Vital {
   return (nowMs) => {

@@ -8,7 +8,7 @@ import { CANARY_RULE } from './canary-rule.ts';
 import { CanaryTrack } from './canary-track.ts';
 import { DeadMan, type SourceView } from './dead-man.ts';
 import { Heartbeat } from './heartbeat.ts';
-import { canariesComeRound, decidesStill, everyPartitionIsRead, queuesMove } from './vitals.ts';
+import { canariesComeRound, channelsTell, decidesStill, everyPartitionIsRead, queuesMove } from './vitals.ts';
 import { WATCH_METRICS } from './watch-metrics.ts';
 
 /** What the deciding stage of this process can be asked and told. */
@@ -91,6 +91,7 @@ export class Watch {
       everyPartitionIsRead(() => this.#sources),
       ...canaries,
       queuesMove(channels),
+      channelsTell(channels),
     ];
     this.#heartbeat =
       options.heartbeatUrl === undefined
