@@ -30,8 +30,10 @@ export interface Heard extends StreamPartition {
 interface Track {
   readonly topic: string;
   readonly partition: number;
-  /** Lives of the topic in the order in which they were first heard of; the last one counts, marks of the others are a zombie's. */
-  readonly incarnations: string[];
+  /** The life of the topic that counts: marks of another one are a zombie's, or nobody's. */
+  incarnation: string;
+  /** The limit that its last mark was held against: by the brokers' clock. */
+  limitMs: number;
   readonly spans: Map<string, Span & { heardMs: number }>;
   watermarkMs: number;
   unread: boolean;
@@ -43,7 +45,8 @@ interface Track {
 /** Clocks differ a little, and the brokers' among themselves. */
 const TOLD_AHEAD_MS = 5000;
 
-const MAX_INCARNATIONS = 8;
+/** Another life of a topic takes the place of one whose marks ceased for so long, by the brokers' clock: lanes tell theirs every second and more often. */
+const CEASED_MS = 10_000;
 
 /** A version that nobody counts any more is kept so long: processes take up new rules one after the other. */
 export const IDLE_VERSION_MS = 600_000;
@@ -85,7 +88,7 @@ export class Coverage {
   accept({ rules, marks }: Extract<Message, { kind: 'marks' }>, nowMs: number, limitMs: number): void {
     const keys = rules.map((rule) => [rule.name, ruleKey(rule)] as const);
     for (const mark of marks) {
-      const track = this.#trackOf(mark.source);
+      const track = this.#trackOf(mark.source, limitMs);
       if (track === undefined) continue;
       const watermarkMs = Math.min(mark.watermarkMs, limitMs);
       const aheadMs = mark.watermarkMs - watermarkMs;
@@ -168,7 +171,7 @@ export class Coverage {
     track.late = mark.late;
   }
 
-  #trackOf(source: Source): Track | undefined {
+  #trackOf(source: Source, limitMs: number): Track | undefined {
     const key = trackKey(source);
     const known = this.#tracks.get(key);
     if (known === undefined) {
@@ -177,7 +180,8 @@ export class Coverage {
       const track: Track = {
         topic,
         partition,
-        incarnations: [incarnation],
+        incarnation,
+        limitMs,
         spans: new Map(),
         watermarkMs: Number.NEGATIVE_INFINITY,
         unread: false,
@@ -188,11 +192,9 @@ export class Coverage {
       this.#tracks.set(key, track);
       return track;
     }
-    const { incarnations } = known;
-    if (incarnations.at(-1) === source.incarnation) return known;
-    if (incarnations.includes(source.incarnation)) return undefined;
-    incarnations.push(source.incarnation);
-    if (incarnations.length > MAX_INCARNATIONS) incarnations.shift();
+    if (known.incarnation !== source.incarnation && limitMs - known.limitMs < CEASED_MS) return undefined;
+    known.incarnation = source.incarnation;
+    known.limitMs = limitMs;
     return known;
   }
 }

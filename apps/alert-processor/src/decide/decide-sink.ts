@@ -71,7 +71,10 @@ export class DecideSink implements Sink, StoreKeeper {
     const { topic, partition, committed, logStart, logEnd } = lane;
     this.#sinceMs ??= nowMs();
     await this.#drop(partition);
-    const { ownership, records } = await log.takeOver(partition);
+    const { ownership, records: kept } = await log.takeOver(partition);
+    const lost = this.#lastOwned.get(partition)?.lostRecords(ownership, kept) ?? [];
+    if (lost.length > 0) await log.write(ownership, lost, [], this.#closed.signal);
+    const records = [...kept, ...lost];
     const decider = new Decider({ partition, ownEpoch: ownership.epoch, channels: deliveries.channels });
     decider.setRules(this.#rules);
     decider.setSources(this.#sources);

@@ -93,7 +93,7 @@ export class Decider {
 
   /** Takes in one record of `alert-partials` with its own broker time: nothing that it says is later. Nothing is decided by it. */
   accept(message: Message, brokerMs: number): void {
-    if (brokerMs > (this.#brokerMs ?? Number.NEGATIVE_INFINITY)) this.#brokerMs = brokerMs;
+    this.#brokerMs = Math.max(this.#brokerMs ?? brokerMs, brokerMs);
     if (message.kind === 'marks') this.#coverage.accept(message, this.#nowMs, brokerMs - this.#latenessMs);
     else if (message.kind === 'silence') this.#silences.accept(message.silence, this.#options.ownEpoch);
     else for (const cell of message.cells) this.#panes?.accept(cell, this.#nowMs, brokerMs);
@@ -162,6 +162,11 @@ export class Decider {
     return [...this.#states.all()];
   }
 
+  /** Everything that the log should hold of it, but for how far it is decided. */
+  records(): StateRecord[] {
+    return [...this.#states.all(), ...this.#silences.told()];
+  }
+
   /** Every window of every rule that ends at or before it is decided: what the owner's record says. */
   get settledMs(): number | undefined {
     let least = Number.POSITIVE_INFINITY;
@@ -212,12 +217,10 @@ export class Decider {
 
   /** Nothing is decided that no broker's clock has reached: an owner before this one may have gone by a clock that was ahead. */
   #limitSettled(): void {
-    if (this.#brokerMs === undefined) return;
-    const limitMs = this.#brokerMs - this.#latenessMs;
-    if (this.#restoredMs !== undefined && this.#restoredMs > limitMs) this.#restoredMs = limitMs;
-    for (const decider of this.#deciders.values()) {
-      if (decider.settledMs !== undefined && decider.settledMs > limitMs) decider.settledMs = limitMs;
-    }
+    const limitMs = (this.#brokerMs ?? Number.POSITIVE_INFINITY) - this.#latenessMs;
+    const limited = (ms: number | undefined) => (ms === undefined ? undefined : Math.min(ms, limitMs));
+    this.#restoredMs = limited(this.#restoredMs);
+    for (const decider of this.#deciders.values()) decider.settledMs = limited(decider.settledMs);
   }
 
   #deciderOf(rule: Rule, { paneMs }: RuleSet, before: RuleDecider | undefined, panes: PaneStore): RuleDecider {

@@ -29,7 +29,14 @@ class Bench {
     decider.setRules(ruleSet([plainRule()]));
     decider.setSources([{ topic: 'service-events', partition: 0 }]);
     this.owned = new OwnedPartition(
-      { decider, ownership: { partition: 0, epoch: 0, owner: 'me', provenEnd: 0, ownSince: 1 }, startAt: 0, decideAt, floorMs, cut: false },
+      {
+        decider,
+        ownership: { partition: 0, epoch: 0, owner: 'me', provenEnd: 0, ownSince: 1, lost: false },
+        startAt: 0,
+        decideAt,
+        floorMs,
+        cut: false,
+      },
       {
         clockStepMs: 0,
         log: {
@@ -127,6 +134,31 @@ test('an owner that finds another one behind it hands nothing over', async () =>
   bench.acknowledge();
   await tick;
   expect([bench.delivered, bench.taken, bench.ticked]).toEqual([[], 1, 0]);
+});
+
+test('an owner whose log was made anew finds it out with nothing to send, and hands on what it knows for the next one to write', async () => {
+  const bench = new Bench();
+  bench.fires();
+  const tick = bench.owned.tick(T0);
+  await turn();
+  bench.acknowledge();
+  await tick;
+  const next = { partition: 0, epoch: 7, owner: 'next', provenEnd: 0, ownSince: 1, lost: false };
+  expect(bench.owned.lostRecords(next, [])).toEqual([]);
+  const [key = ''] = bench.delivered;
+  bench.owned.told(key, 'oncall', { kind: 'sent' }, 1, T0 + 100);
+  await turn();
+  bench.acknowledge();
+  bench.ours = false;
+  bench.owned.ownership.lost = true;
+  await bench.owned.tick(T0 + 30_000);
+  expect(bench.taken).toBe(0);
+  await bench.owned.tick(T0 + 61_000);
+  expect(bench.taken).toBe(1);
+  expect(bench.owned.lostRecords(next, [])).toMatchObject([
+    { kind: 'alert', state: 'firing', epoch: 7, transitions: [{ sends: [{ status: 'sent' }] }] },
+    { kind: 'partition', epoch: 7, owner: 'next' },
+  ]);
 });
 
 test('what a channel does not take is offered again; what it took is not, until the report comes, which is written', async () => {

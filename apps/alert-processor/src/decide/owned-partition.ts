@@ -5,6 +5,7 @@ import type { DeliveryOutcome, DeliveryPort } from '../notify/deliveries.ts';
 import type { AlertState, StateRecord, Transition } from './alert-state.ts';
 import type { Decider } from './decider.ts';
 import { OwedSends } from './owed-sends.ts';
+import { stateKey } from './state-codec.ts';
 import type { Ownership, StateLog } from './state-log.ts';
 
 export interface OwnedPorts {
@@ -148,6 +149,19 @@ export class OwnedPartition {
     });
   }
 
+  /**
+   * What the log held, where it was lost under this owner: to be written by the next one, of whose epoch it is then. `kept`: what stands in the log
+   * by now; what others than this owner wrote is left as it is.
+   */
+  lostRecords({ epoch, owner }: Ownership, kept: readonly StateRecord[]): readonly StateRecord[] {
+    const { lost, partition, epoch: ownEpoch } = this.ownership;
+    if (!lost) return [];
+    const others = new Set(kept.filter((record) => record.epoch !== ownEpoch).map(stateKey));
+    const watermarkMs = this.#settledMs ?? null;
+    const held = this.decider.records().flatMap((record): StateRecord[] => (others.has(stateKey(record)) ? [] : [{ ...record, epoch }]));
+    return [...held, { kind: 'partition', partition, watermarkMs, epoch, owner }];
+  }
+
   /** Lets go: nothing more is decided or sent. What is being written may end within a moment, then it is given up. */
   async close(): Promise<void> {
     this.#ended = true;
@@ -175,7 +189,8 @@ export class OwnedPartition {
       for (const transition of state.transitions) if (transition.atMs > sinceMs) this.#ports.onTransition(transition);
       this.#owed.add(state);
     }
-    if (this.#owed.isWaiting) {
+    // Now and then also where nothing waits: a log that was made anew under us lacks everything that is known.
+    if (this.#owed.isWaiting || expires) {
       if (!(await this.#behindWrites(() => this.#ports.log.isOurs(this.ownership)))) {
         this.#ports.onTaken();
         return;

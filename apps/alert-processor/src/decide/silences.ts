@@ -22,6 +22,11 @@ export class Silences {
     if (known === undefined || state.epoch >= known.epoch) this.#told.set(state.silence.id, state);
   }
 
+  /** Those from the command line. */
+  told(): SilenceState[] {
+    return [...this.#told.values()];
+  }
+
   accept(silence: Silence, epoch: number): void {
     const known = this.#told.get(silence.id)?.silence;
     if (known !== undefined && same(known, silence)) return;

@@ -103,6 +103,20 @@ test('a record that was written twice, since its answer was lost, and one of an 
   expect(fake.reads.length).toBe(reads + 1);
 });
 
+test('alert-state that is made anew under a running owner is noticed, and whoever takes over then beats what that one still writes', async () => {
+  const fake = new FakeLog();
+  for (let at = 0; at < 5; at++) fake.append(0, SILENCE);
+  const before = (await fake.log.takeOver(0)).ownership;
+  await fake.log.write(before, [SILENCE], [], SIGNAL);
+  expect(await fake.log.isOurs(before)).toBe(true);
+  fake.logs[0]?.splice(0);
+  expect(await fake.log.isOurs(before)).toBe(false);
+  await fake.log.write(before, [{ ...SILENCE, epoch: before.epoch }], [], SIGNAL);
+  const { ownership } = await fake.log.takeOver(0);
+  expect(ownership.epoch).toBeGreaterThan(before.epoch);
+  expect(await fake.log.isOurs(ownership)).toBe(true);
+});
+
 test('a write is given up with its partition', async () => {
   const fake = new FakeLog();
   const { ownership } = await fake.log.takeOver(0);

@@ -30,13 +30,18 @@ export interface StateLogPorts {
 /** One life of a partition in the hands of one process. */
 export interface Ownership {
   readonly partition: number;
-  /** The log's end when it was read: whoever takes over later has a higher one. */
+  /**
+   * The log's end when it was read, or above every epoch that stands in it: whoever takes over later has a higher one, also where the topic was made
+   * anew meanwhile, and its end lies below those of before.
+   */
   readonly epoch: number;
   readonly owner: string;
   /** Up to here nobody took the partition over behind our own record. */
   provenEnd: number;
   /** Records of ours behind it that are acknowledged. */
   ownSince: number;
+  /** What we wrote is gone from the log: whoever takes over next in this process writes again what is known. */
+  lost: boolean;
 }
 
 export interface TakenOver {
@@ -84,6 +89,9 @@ export class StateLog {
     const { topic } = this.#ports;
     const { partition, epoch, owner, provenEnd, ownSince } = ownership;
     const end = await this.#ends.ask(partition);
+    // What is acknowledged is gone: the topic was made anew, or its end was lost. To be taken over anew, and what is known written again.
+    if (end < provenEnd + ownSince) ownership.lost = true;
+    if (ownership.lost) return false;
     if (end !== provenEnd + ownSince) {
       for await (const records of this.#ports.read([{ topic, partition, from: provenEnd, to: end }])) {
         for (const { value } of records) {
@@ -115,9 +123,11 @@ export class StateLog {
     await this.#readInto(tables, ranges);
     const owner = randomUUID();
     const taken = ranges.map(({ partition, to }) => {
-      const known = tables.get(partition)?.records.find((record) => record.kind === 'partition');
-      const record: StateRecord = { kind: 'partition', partition, watermarkMs: known?.watermarkMs ?? null, epoch: to, owner };
-      return { ownership: { partition, epoch: to, owner, provenEnd: to, ownSince: 1 }, record };
+      const records = tables.get(partition)?.records ?? [];
+      const known = records.find((record) => record.kind === 'partition');
+      const epoch = records.reduce((above, record) => Math.max(above, record.epoch + 1), to);
+      const record: StateRecord = { kind: 'partition', partition, watermarkMs: known?.watermarkMs ?? null, epoch, owner };
+      return { ownership: { partition, epoch, owner, provenEnd: to, ownSince: 1, lost: false }, record };
     });
     const fates = await this.#ports.publisher.publish(
       taken.map(({ record, ownership: { partition } }) => ({
@@ -131,7 +141,12 @@ export class StateLog {
     for (const fate of fates) if (fate.kind !== 'acknowledged') throw new Error(`${topic} can not be taken over: ${fate.reason}`);
     // What the owner before wrote between our reading and our record is read, too: whatever it writes from now on it must not act upon.
     const ends = await this.#endsOf(taken.map(({ ownership }) => ownership.partition));
-    const tails = taken.map(({ ownership: { partition, epoch } }, at) => ({ topic, partition, from: epoch, to: ends[at] ?? epoch }));
+    const tails = taken.map(({ ownership: { partition, provenEnd } }, at) => ({
+      topic,
+      partition,
+      from: provenEnd,
+      to: ends[at] ?? provenEnd,
+    }));
     await this.#readInto(
       tables,
       tails.filter(({ from, to }) => to > from + 1),

@@ -23,7 +23,7 @@ let told: DeliveryReport = () => {};
 const deliveries = new Deliveries(openNotifiers(notifiers, {}, systemClock), (...tried) => told(...tried));
 const decide = await openDecide({
   ...options,
-  rules: { current: ruleSet([plainRule({ window: { kind: 'sliding', ms: windowMs } })], { paneMs }), onChange: () => {} },
+  rules: { current: ruleSet([plainRule({ window: { kind: 'sliding', ms: windowMs } })], { paneMs, latenessMs: 0 }), onChange: () => {} },
   deliveries,
   reports(to) {
     told = to;

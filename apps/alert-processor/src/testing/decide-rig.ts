@@ -13,6 +13,7 @@ import {
   type Publisher,
   planTopics,
   readRanges,
+  systemClock,
 } from '@tailrace/kafka-kit';
 import { endpointsFromEnvironment } from '@tailrace/stack';
 import type { AlertState, StateRecord } from '../decide/alert-state.ts';
@@ -129,8 +130,9 @@ export class DecideRig {
     await this.#send(message, [partitionOf(RULE.name, group, this.partitions)]);
   }
 
-  /** Everything up to there is counted. */
+  /** Everything up to there is counted: told once that time has come, since no mark counts that is ahead of the brokers' clock. */
   async mark(watermarkMs: number): Promise<void> {
+    await systemClock.sleep(Math.max(0, watermarkMs - Date.now()));
     const mark = { source: this.#source, watermarkMs, fromMs: 0, ruleFromMs: new Map(), unread: false, late: 0 };
     await this.send({ kind: 'marks', rules: [RULE], marks: [mark] });
   }
