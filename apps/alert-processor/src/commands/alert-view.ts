@@ -1,6 +1,7 @@
 import { isoTime } from '@tailrace/kafka-kit';
 import { printable } from '@tailrace/service';
 import type { AlertState, Send, Transition } from '../decide/alert-state.ts';
+import { GIVEN_UP } from '../decide/episodes.ts';
 import { groupValues, incidentKey } from '../decide/subject.ts';
 import { SEVERITIES } from '../rules/rule.ts';
 
@@ -30,6 +31,11 @@ export function untold(state: AlertState): readonly Untold[] {
   );
 }
 
+/** How many sends wait or never arrived, those that are not listed any more among them. */
+export function undeliveredOf(state: AlertState): number {
+  return untold(state).length + (state.givenUp ?? 0);
+}
+
 /** Firing first, the worst and the newest of them first. */
 export function inOrder(states: readonly AlertState[]): readonly AlertState[] {
   const rank = (state: AlertState): number => {
@@ -56,7 +62,8 @@ export function alertJson(state: AlertState): object {
     ...(last === undefined
       ? {}
       : { severity: last.severity, summary: last.summary, value: last.evidence.value, evidence: last.evidence.text }),
-    undelivered: untold(state).length,
+    undelivered: undeliveredOf(state),
+    given_up_before: state.givenUp ?? 0,
     transitions: transitions.map(({ name, atMs, silencedBy, notification, sends }) => ({
       name,
       at: isoTime(atMs),
@@ -87,6 +94,7 @@ export function alertLines(state: AlertState, nowMs: number): readonly string[] 
     `  ${last === undefined ? since : `${last.notification.summary}: ${last.notification.evidence.text}; ${since}`}`,
     `  ${told}`,
     ...others.map(({ transition, send }) => `  ${transition.name}, told before it: ${sendWords(send)}`),
+    ...(state.givenUp === undefined ? [] : [`  ${state.givenUp} sends before these were given up (${GIVEN_UP})`]),
   ].map(printable);
 }
 

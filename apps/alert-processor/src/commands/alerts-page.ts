@@ -21,7 +21,7 @@ Alerts that fire, the worst and newest first, and those that somebody was not to
 | was told | The receiver has taken it. |
 | waits | It was not taken yet, for the reason that is shown, and is tried again. |
 | refused it | The receiver will never take this one: it is not tried again. |
-| was given up | Tried for 24 h, or its notifier is gone. |
+| was given up | Tried for 24 h, or its notifier is gone, or more than 64 newer notifications of the same alert wait, too; of these only the number is kept. |
 | nobody is told, by silence … | A silence held when it was decided. |
 
 "Decided up to" is the time up to which every partition was decided, as the processors have last written it; a processor writes it when it commits, so it may be a few seconds old. Exit code 1: something fires, or somebody was not told.

@@ -1,5 +1,5 @@
 import { isoTime } from '@tailrace/kafka-kit';
-import { alertJson, alertLines, inOrder, untold } from './alert-view.ts';
+import { alertJson, alertLines, inOrder, undeliveredOf } from './alert-view.ts';
 import { type AlertTopics, withAlerts } from './alerts-kafka.ts';
 import { EXIT, type Ports } from './ports.ts';
 import type { StateFold } from './state-fold.ts';
@@ -15,8 +15,8 @@ export async function lsCommand(flags: LsFlags, ports: Ports, topics: AlertTopic
   const states = await withAlerts(ports, topics, (kafka) => kafka.states());
   const ofRule = states.alerts.filter(({ rule }) => flags.rule === undefined || rule === flags.rule);
   const firing = ofRule.filter(({ state }) => state === 'firing').length;
-  const undelivered = ofRule.reduce((sum, state) => sum + untold(state).length, 0);
-  const shown = inOrder(flags.all === true ? ofRule : ofRule.filter((state) => state.state === 'firing' || untold(state).length > 0));
+  const undelivered = ofRule.reduce((sum, state) => sum + undeliveredOf(state), 0);
+  const shown = inOrder(flags.all === true ? ofRule : ofRule.filter((state) => state.state === 'firing' || undeliveredOf(state) > 0));
   const decidedUpTo = decidedUpToMs(states);
   if (flags.json === true) {
     const decided_up_to = decidedUpTo === undefined ? null : isoTime(decidedUpTo);

@@ -46,6 +46,8 @@ export interface AlertState {
   /** When the state was written, by the owner's clock; and the owner's epoch: the higher one wins. */
   readonly writtenMs: number;
   readonly epoch: number;
+  /** Sends that were given up since too many newer ones waited, too: their transitions are not kept. */
+  readonly givenUp?: number;
   /** Of the present or the last episode, the latest ones. */
   readonly transitions: readonly Transition[];
 }

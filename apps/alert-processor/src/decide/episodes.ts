@@ -24,6 +24,9 @@ const DAY_MS = 86_400_000;
 /** Transitions that a state keeps: those of the present episode and what is still to be sent. */
 const MAX_TRANSITIONS = 16;
 
+/** Why a send is given up that the state does not hold any more. */
+export const GIVEN_UP = 'too many newer notifications of this alert wait, too';
+
 /** Beyond it the oldest is given up: a channel that is dead for a day must not fill the log. */
 const MAX_PENDING_TRANSITIONS = 64;
 
@@ -47,12 +50,8 @@ function transitionOf({ subject, group, nowMs, silencedBy }: Deciding, told: Omi
   return { ...common, sends: sendsOf(notification.key, subject.channels) };
 }
 
-function givenUp(transition: Transition): Transition {
-  const reason = 'too many newer notifications of this alert wait, too';
-  return {
-    ...transition,
-    sends: transition.sends.map((send) => (send.status === 'pending' ? { ...send, status: 'given-up', reason } : send)),
-  };
+function pendingOf(transitions: readonly Transition[]): number {
+  return transitions.reduce((sum, { sends }) => sum + sends.filter(({ status }) => status === 'pending').length, 0);
 }
 
 /** Drops what nobody needs: first what is settled, and of the present episode only what is in the middle. */
@@ -64,18 +63,18 @@ function bounded(transitions: readonly Transition[], episodeMs: number): readonl
     if (settled < 0 || settled === kept.length - 1) break;
     kept = kept.toSpliced(settled, 1);
   }
-  if (kept.length <= MAX_PENDING_TRANSITIONS) return kept;
-  return kept.map((each, at) => (at < kept.length - MAX_PENDING_TRANSITIONS ? givenUp(each) : each)).slice(-MAX_PENDING_TRANSITIONS);
+  return kept.slice(-MAX_PENDING_TRANSITIONS);
+}
+
+/** The state with transitions that are bounded. What is given up by it is counted: nobody is told of it. */
+function withTransitions(state: AlertState, transitions: readonly Transition[]): AlertState {
+  const kept = bounded(transitions, state.episodeMs);
+  const givenUp = (state.givenUp ?? 0) + pendingOf(transitions) - pendingOf(kept);
+  return { ...state, ...(givenUp === 0 ? {} : { givenUp }), transitions: kept };
 }
 
 function changed(state: AlertState, { subject, nowMs, epoch }: Deciding): AlertState {
-  return {
-    ...state,
-    version: subject.version,
-    writtenMs: nowMs,
-    epoch,
-    transitions: bounded(state.transitions, state.episodeMs),
-  };
+  return withTransitions({ ...state, version: subject.version, writtenMs: nowMs, epoch }, state.transitions);
 }
 
 /** An episode begins: people are told, or would be but for a silence. `decidedMs`: as of `AlertState`. */
@@ -97,6 +96,8 @@ export function begun(
     state: 'firing',
     episodeMs,
     ...(before === undefined ? {} : { afterMs: before.episodeMs }),
+    // Told for as long as the channel is behind.
+    ...(before?.givenUp !== undefined && before.transitions.some(isPending) ? { givenUp: before.givenUp } : {}),
     firstEndMs: endMs,
     lastFiringMs: startMs,
     decidedMs,
@@ -170,7 +171,7 @@ export function abandoned(
       sends.map(({ channel }) => channel),
     ),
   };
-  return { ...over, transitions: bounded([...state.transitions, told], state.episodeMs) };
+  return withTransitions(over, [...state.transitions, told]);
 }
 
 /** A firing stretch before the episode that was told early is found, and may still touch it. */

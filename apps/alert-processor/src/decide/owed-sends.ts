@@ -1,6 +1,8 @@
 import type { Delivery, DeliveryPort } from '../notify/deliveries.ts';
 import type { AlertState } from './alert-state.ts';
+import { GIVEN_UP } from './episodes.ts';
 import { pendingSends } from './state-store.ts';
+import { incidentKey } from './subject.ts';
 
 interface Owed {
   readonly delivery: Delivery;
@@ -9,12 +11,12 @@ interface Owed {
 
 /** What one partition has still to tell: each is written as `pending`, and is offered until its channel takes it. */
 export class OwedSends {
-  readonly #port: Pick<DeliveryPort, 'deliver' | 'forget'>;
+  readonly #port: Pick<DeliveryPort, 'deliver' | 'giveUp' | 'forget'>;
   /** In the order in which it is to be told. */
   readonly #owed = new Map<string, Owed>();
   #waiting = 0;
 
-  constructor(port: Pick<DeliveryPort, 'deliver' | 'forget'>) {
+  constructor(port: Pick<DeliveryPort, 'deliver' | 'giveUp' | 'forget'>) {
     this.#port = port;
   }
 
@@ -23,14 +25,26 @@ export class OwedSends {
     return this.#waiting > 0;
   }
 
-  /** Takes what a state has still to tell. Its `pending` is acknowledged. */
+  /** Takes what a state has still to tell. Its `pending` is acknowledged. What it gave up is not tried any more. */
   add(state: AlertState): void {
+    if (state.givenUp !== undefined) this.#giveUp(state);
     for (const { transition, send } of pendingSends(state)) {
       const id = sendId(send.key, send.channel);
       if (this.#owed.has(id)) continue;
       const { notification } = transition;
       this.#owed.set(id, { delivery: { notification, channel: send.channel, attempts: send.attempts }, taken: false });
       this.#waiting += 1;
+    }
+  }
+
+  #giveUp(state: AlertState): void {
+    const alert = incidentKey(state.rule, state.group, 0).slice(0, -1);
+    const pending = new Set(pendingSends(state).map(({ send }) => sendId(send.key, send.channel)));
+    for (const [id, { delivery }] of this.#owed) {
+      const { key, incident } = delivery.notification;
+      if (pending.has(id) || !incident.startsWith(alert)) continue;
+      this.settle(key, delivery.channel);
+      this.#port.giveUp(delivery, GIVEN_UP);
     }
   }
 

@@ -51,6 +51,7 @@ class Bench {
             if (this.takes) this.delivered.push(notification.key);
             return this.takes;
           },
+          giveUp: () => {},
           forget: (keys) => void this.forgotten.push(...keys),
         },
         onMessage: () => {},
@@ -202,6 +203,7 @@ test('a channel that is gone reports from within: nothing is left to be offered'
       told.push(channel);
       return true;
     },
+    giveUp: () => {},
     forget: () => {},
   });
   const decider = new Decider({ partition: 0, ownEpoch: 0, channels: ['gone'] });

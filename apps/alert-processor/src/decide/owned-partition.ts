@@ -10,9 +10,9 @@ import type { Ownership, StateLog } from './state-log.ts';
 
 export interface OwnedPorts {
   readonly log: Pick<StateLog, 'write' | 'isOurs'>;
-  readonly deliveries: Pick<DeliveryPort, 'deliver' | 'forget'>;
   /** How far a broker's clock may step back. */
   readonly clockStepMs: number;
+  readonly deliveries: Pick<DeliveryPort, 'deliver' | 'giveUp' | 'forget'>;
   readonly onMessage: (message: Message) => void;
   /** Told when a tick's states are acknowledged, and what they tell was handed over. */
   readonly onTicked: () => void;

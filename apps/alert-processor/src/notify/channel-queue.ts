@@ -74,6 +74,13 @@ export class ChannelQueue {
     this.#pump();
   }
 
+  /** Lets go of one delivery, which is not reported. Answers the tries so far; undefined where it is not held. */
+  drop({ notification: { key, incident } }: Delivery): number | undefined {
+    const entry = this.#lines.get(incident)?.find(({ delivery }) => delivery.notification.key === key);
+    this.forget(new Set([key]));
+    return entry?.attempts;
+  }
+
   view(): ChannelView {
     let oldestMs: number | undefined;
     for (const line of this.#lines.values())

@@ -26,6 +26,8 @@ export interface DeliveryPort {
    * offered again: `true`, and nothing more happens. A channel that does not exist is reported as given up.
    */
   deliver(delivery: Delivery): boolean;
+  /** Tries no more, and reports that it is given up. */
+  giveUp(delivery: Delivery, reason: string): void;
   /** Lets go of what is not sent yet, by the notifications' keys: its partition went to another member, who sends it under the same key. */
   forget(keys: ReadonlySet<string>): void;
 }
@@ -85,6 +87,11 @@ export class Deliveries implements DeliveryPort {
     const reason = `no notifier is called ${delivery.channel} any more`;
     queueMicrotask(() => this.#report(delivery, { kind: 'given-up', reason }, delivery.attempts));
     return true;
+  }
+
+  giveUp(delivery: Delivery, reason: string): void {
+    const attempts = this.#queues.get(delivery.channel)?.drop(delivery) ?? delivery.attempts;
+    queueMicrotask(() => this.#report(delivery, { kind: 'given-up', reason }, attempts));
   }
 
   forget(keys: ReadonlySet<string>): void {
