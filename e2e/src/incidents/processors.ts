@@ -144,8 +144,8 @@ export class Processors {
     await indexer.ready();
     const window = ['--from', new Date(this.#startMs).toISOString(), '--to', new Date(this.#nowMs).toISOString()];
     for (const args of [
-      ['plan', ...window, '--into', 'indexer', '--source', 'kafka'],
-      ['run', '1'],
+      ['plan', ...window, '--into', 'indexer'],
+      ['run', '1', '--source', 'kafka'],
     ]) {
       const { code, stdout, stderr } = await this.#cluster.tailrace('replay', ...args);
       if (code !== 0) throw new Error(`replay ${args[0]} ended with ${code}: ${stderr}${stdout}`);
