@@ -3,8 +3,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Cluster } from '../src/cluster/cluster.ts';
 import { scenarioConfig } from '../src/config.ts';
 import { AlertTrial, type TrialEvent, type TrialOptions } from '../src/incidents/alert-trial.ts';
+import { briefIncidents } from '../src/incidents/plan.ts';
+import { pushIncidents } from '../src/incidents/push.ts';
 import { lines } from '../src/incidents/receiver.ts';
 import { eventsOf, rulesOf } from '../src/incidents/trial-texts.ts';
+import { judge, tellings } from '../src/incidents/verdict.ts';
 import { until } from '../src/machine/until.ts';
 import { kafkaSettings, TOPIC } from '../src/pipeline/endpoints.ts';
 import { report } from '../src/report.ts';
@@ -146,6 +149,48 @@ describe.skipIf(scenarioConfig.short)('alerts', () => {
       const again = [...tries.values()].filter((times) => times > 1).length;
       if (!['slow', 'away'].includes(name)) expect(again, `${name} was tried again`).toBeGreaterThanOrEqual(services.length);
     }
+  });
+
+  test('three processes tell over twelve partitions what one tells', async () => {
+    const tell = async (name: string, hour: number, members: number): Promise<readonly string[]> => {
+      const plan = briefIncidents({ seed: scenarioConfig.seed, startMs: ORIGIN_MS + hour * HOUR_MS, name });
+      const receiver = await pushIncidents(cluster, { plan, members, stages: 'together', faults: {}, report });
+      await receiver.close();
+      expect(judge(plan, receiver).lines).toEqual([]);
+      // When it ends, every partition is counted: what was measured, and of how many events, is then the sum over all of them.
+      const ends = [...receiver.told.values()].filter(({ status }) => status === 'resolved');
+      const sums = ends.map(({ rule, group, value, events }) => `${rule} ${JSON.stringify(group)} ended at ${value} of ${events} events`);
+      return [...tellings(plan, receiver), ...sums.sort()].map((line) => line.replaceAll(`${name}-`, ''));
+    };
+    const one = await tell('one', 2, 1);
+    expect(await tell('three', 3, 3)).toEqual(one);
+  });
+
+  test('rules that change while it runs: other words keep the episode, and a threshold that is not reached ends it', async () => {
+    const rules = (threshold: number, words: string) =>
+      rulesOf({ failing: `where: status_code >= 500; measure: count; window: 1m; condition: "> ${threshold}"` }, words);
+    const { step, told, lines: toldLines, receiver, rewrite } = steps(await begin(4, { rules: rules(30, 'First words.') }));
+    const failing = eventsOf('desk', 1, { status: 503 });
+    await step(6, failing);
+    const first = await told('failing', 'desk', 'firing');
+    await rewrite(rules(30, 'Other words.'));
+    await step(15, failing);
+    await rewrite(rules(20, 'Other words.'));
+    await step(15, failing);
+    expect(toldLines()).toEqual(['failing desk: firing']);
+    // More than there are events in a minute.
+    await rewrite(rules(100, 'Other words.'));
+    await step(15, failing);
+    const ended = await told('failing', 'desk', 'resolved');
+    expect(ended.incident).toBe(first.incident);
+    expect(ended.value).toBe(72);
+    await rewrite(rules(30, 'Other words.'));
+    await step(3, failing);
+    const second = await until('the second incident', 10_000, () =>
+      [...receiver().told.values()].find(({ status, incident }) => status === 'firing' && incident !== first.incident),
+    );
+    expect([first.summary, second.summary]).toEqual(['desk: failing. First words.', 'desk: failing. Other words.']);
+    expect(toldLines()).toEqual(['failing desk: firing', 'failing desk: resolved', 'failing desk: firing']);
   });
 });
 
