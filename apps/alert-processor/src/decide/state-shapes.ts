@@ -82,6 +82,7 @@ const ALERT = shape({
   state: oneOf('ok', 'firing'),
   episodeMs: time,
   afterMs: optional(time),
+  givenUp: optional(whole),
   firstEndMs: time,
   lastFiringMs: time,
   decidedMs: time,
