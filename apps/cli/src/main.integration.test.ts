@@ -12,5 +12,5 @@ it('a group that Kafka does not know is wrong use, not a group that is far behin
     return true;
   });
   expect(await main(['group', 'lag', '--group', 'indexr'])).toBe(2);
-  expect(told).toMatch(/^There is no group indexr that reads service-events: name one of indexer, archiver\.\n$/);
+  expect(told).toMatch(/^There is no group indexr that reads service-events: name one of alert-processor, indexer, archiver\.\n$/);
 });

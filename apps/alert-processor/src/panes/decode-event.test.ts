@@ -2,8 +2,12 @@ import { expect, test } from 'vitest';
 import { decodeEvent } from './decode-event.ts';
 
 type HeaderList = readonly (readonly [string, Buffer | null])[];
-const of = (value: string | Buffer | null, headers: HeaderList = []) =>
-  decodeEvent({ value: () => (typeof value === 'string' ? Buffer.from(value) : value), headers: () => headers }, 0);
+const at = (timestampMs: number, value: string | Buffer | null, headers: HeaderList = []) =>
+  decodeEvent(
+    { timestampMs: () => timestampMs, value: () => (typeof value === 'string' ? Buffer.from(value) : value), headers: () => headers },
+    0,
+  );
+const of = (value: string | Buffer | null, headers: HeaderList = []) => at(Date.UTC(2026, 0), value, headers);
 const header = (name: string, value: string): HeaderList => [[name, Buffer.from(value)]];
 
 test('a JSON object is an event, whatever is in it', () => {
@@ -29,4 +33,9 @@ test('a record without a value, of another type or of a later version is skipped
 test('bytes that are no UTF-8 do not end the process', () => {
   expect(of(Buffer.from([0x7b, 0xff, 0x7d]))).toBe('not-an-object');
   expect(of(Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xff]), Buffer.from('"}')]))).toEqual({ a: '\ufffd' });
+});
+
+test('a record with a time of any 64 bits closed every pane of its partition: what is no time of a calendar is skipped', () => {
+  for (const ms of [2 ** 63, -(2 ** 63), 253_402_300_800_000]) expect(at(ms, '{}')).toBe('no-broker-time');
+  expect(at(-1, '{}')).toEqual({});
 });

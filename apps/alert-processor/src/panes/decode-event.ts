@@ -1,5 +1,5 @@
 import { type EventKind, eventKind } from '@tailrace/events';
-import type { Batch, Outcome } from '@tailrace/kafka-kit';
+import { type Batch, isCalendarTime, type Outcome } from '@tailrace/kafka-kit';
 import type { EventObject } from '../rules/rule.ts';
 
 const skipped = (reason: string): Outcome => ({ kind: 'skipped', reason });
@@ -10,6 +10,8 @@ export const SKIPPED = {
   'newer-major': skipped('newer-major'),
   empty: skipped('empty'),
   'not-an-object': skipped('not-an-object'),
+  /** Of a topic that takes producers' times: taken for the broker's, it would close every pane of its partition for good. */
+  'no-broker-time': skipped('no-broker-time'),
 } as const;
 
 export type SkipReason = keyof typeof SKIPPED;
@@ -22,7 +24,8 @@ const UNREADABLE: Readonly<Record<EventKind, SkipReason | undefined>> = {
 };
 
 /** Record `i` as rules see it, or why it is no event of theirs. Never throws. */
-export function decodeEvent(batch: Pick<Batch, 'headers' | 'value'>, i: number): EventObject | SkipReason {
+export function decodeEvent(batch: Pick<Batch, 'headers' | 'timestampMs' | 'value'>, i: number): EventObject | SkipReason {
+  if (!isCalendarTime(batch.timestampMs(i))) return 'no-broker-time';
   const why = UNREADABLE[eventKind(batch.headers(i))];
   if (why !== undefined) return why;
   const value = batch.value(i);

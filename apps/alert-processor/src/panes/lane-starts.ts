@@ -1,4 +1,4 @@
-import { type ClusterAdmin, type Lane, partitionKey, type TimeReader } from '@tailrace/kafka-kit';
+import { type ClusterAdmin, isCalendarTime, type Lane, partitionKey, type TimeReader } from '@tailrace/kafka-kit';
 import type { RuleSet } from '../rules/rule.ts';
 
 /** Where a lane begins to read, and from when on its panes hold all of their records. */
@@ -111,7 +111,9 @@ export class LaneStarts {
       open = open.filter((lane) => {
         const record = found.get(partitionKey(lane));
         const before = record !== undefined && record.offset < (lane.committed ?? 0);
-        if (record !== undefined && (before || firstOf(lane) === lane.logStart)) times.set(partitionKey(lane), record.timestampMs);
+        // What is no time of a calendar says nothing: the lane then counts from now on.
+        if (record !== undefined && isCalendarTime(record.timestampMs) && (before || firstOf(lane) === lane.logStart))
+          times.set(partitionKey(lane), record.timestampMs);
         return !before && firstOf(lane) > lane.logStart;
       });
     }

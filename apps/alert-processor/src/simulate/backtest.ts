@@ -120,9 +120,10 @@ class LaneReading {
   give(simulation: Simulation): void {
     const record = this.records[this.at++];
     if (record === undefined) throw new RangeError('nothing is read that could be given');
+    const event = decodeEvent({ headers: () => record.headers, timestampMs: () => record.timestampMs, value: () => record.value }, 0);
+    if (event === 'no-broker-time') return;
     this.greatestMs = Math.max(this.greatestMs, record.timestampMs);
     simulation.advance(this.greatestMs);
-    const event = decodeEvent({ headers: () => record.headers, value: () => record.value }, 0);
     simulation.fold(this.lane, record.offset, record.timestampMs, typeof event === 'string' ? undefined : event);
   }
 
