@@ -77,7 +77,9 @@ export class LiveLane {
       outcomes[i] = skipped ? SKIPPED[event] : STORED;
       const offset = batch.offset(i);
       // What is handed over again is counted already.
-      if (offset >= next) panes.fold(offset, batch.timestampMs(i), skipped ? undefined : event);
+      // What is no time moves none.
+      const brokerMs = event === 'no-broker-time' ? Number.NEGATIVE_INFINITY : batch.timestampMs(i);
+      if (offset >= next) panes.fold(offset, brokerMs, skipped ? undefined : event);
     }
     this.pass(batch.offset(batch.length - 1) + 1);
     return outcomes;
