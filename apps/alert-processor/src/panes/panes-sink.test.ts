@@ -152,6 +152,20 @@ test('a record that is handed over again is counted once', async () => {
   expect(partials.final()).toBe(5);
 });
 
+test('a record whose time is none of a calendar is skipped and moves no time: the next one is counted', async () => {
+  const { sink, partials, open: assign } = world();
+  await assign();
+  const odd = batch(0, 1);
+  odd.timestampMs = () => 2 ** 63;
+  const skipped = sink.write(odd, open());
+  const counted = sink.write(batch(1, 1), open());
+  await sink.tick();
+  expect(await skipped).toEqual([{ kind: 'skipped', reason: 'no-broker-time' }]);
+  expect((await counted).map(({ kind }) => kind)).toEqual(['stored']);
+  expect(partials.final()).toBe(1);
+  expect(partials.marksOf.at(-1)?.[0]?.watermarkMs).toBeLessThan(NOW_MS + 60_000);
+});
+
 test('a lane at its end tells the time at which the end was looked up; with records before it, it does not', async () => {
   const { sink, partials, ends, open: assign } = world();
   await assign();
