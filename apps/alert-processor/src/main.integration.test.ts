@@ -12,10 +12,11 @@ import {
   readRanges,
 } from '@tailrace/kafka-kit';
 import { pageNames, scrapedNames } from '@tailrace/kafka-kit/testing';
+import { killFromSources } from '@tailrace/service/testing';
 import { endpointsFromEnvironment } from '@tailrace/stack';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { decodeMessage } from './messages/codec.ts';
-import { killAlerts, runAlerts } from './testing/alert-process.ts';
+import { runAlerts } from './testing/alert-process.ts';
 
 const settings: KafkaSettings = {
   bootstrapServers: endpointsFromEnvironment().kafkaBootstrapServers,
@@ -47,7 +48,7 @@ beforeAll(async () => {
   await admin.apply(planTopics(specs, await admin.readTopics(specs.map(({ name }) => name))));
   publisher = await connectPublisher(settings, { producers: 1, maxInFlightBytes: 10_000_000, log: () => {} });
 });
-afterEach(() => killAlerts());
+afterEach(() => killFromSources());
 afterAll(async () => {
   await publisher.close(5000);
   await admin.close();

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { killFromSources } from '@tailrace/service/testing';
 import { afterEach, expect, test } from 'vitest';
-import { killAll, runLake } from './testing/processes.ts';
+import { runLake } from './testing/processes.ts';
 
 /** A lake of this test's own, in which there is nothing. */
 const prefix = `lake-command-${randomUUID().slice(0, 8)}`;
 const own = { TAILRACE_LAKE_PREFIX: prefix };
 
-afterEach(() => killAll());
+afterEach(() => killFromSources());
 
 test('the command line answers wrong use with code 2 and failed work with code 1, each in one sentence', async () => {
   expect(await runLake(['audit', '--no-kafka'], { ...own, TAILRACE_LAKE_BUCKET: 'no-such-bucket-here' })).toEqual({

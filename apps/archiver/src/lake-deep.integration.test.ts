@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Database, lakeLayout, S3Store } from '@tailrace/lake';
 import { ArchivedLake, CHAIN, run } from '@tailrace/lake/testing';
+import { killFromSources } from '@tailrace/service/testing';
 import { endpointsFromEnvironment } from '@tailrace/stack';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { killAll, runLake } from './testing/processes.ts';
+import { runLake } from './testing/processes.ts';
 
 const { s3 } = endpointsFromEnvironment();
 const prefix = `lake-deep-${randomUUID().slice(0, 8)}`;
@@ -22,7 +23,7 @@ beforeAll(async () => {
   await lake.add(run(0, 3), { chain: { ...CHAIN, partition: 4 } });
   for (const [key, body] of lake.store.objects) await store.putIfAbsent(key, body);
 });
-afterEach(() => killAll());
+afterEach(() => killFromSources());
 afterAll(() => {
   database.close();
   store.close();

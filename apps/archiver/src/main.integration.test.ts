@@ -16,9 +16,10 @@ import {
 import { pageNames, scrapedNames } from '@tailrace/kafka-kit/testing';
 import { Ledger, lakeLayout, S3Store } from '@tailrace/lake';
 import { FaultyProxy } from '@tailrace/lake/testing';
+import { killFromSources } from '@tailrace/service/testing';
 import { endpointsFromEnvironment } from '@tailrace/stack';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { killAll, runArchiver, runLake } from './testing/processes.ts';
+import { runArchiver, runLake } from './testing/processes.ts';
 
 const kafka: KafkaSettings = {
   bootstrapServers: endpointsFromEnvironment().kafkaBootstrapServers,
@@ -40,7 +41,7 @@ beforeAll(async () => {
   await admin.close();
   publisher = await connectPublisher(kafka, { producers: 1, maxInFlightBytes: 10_000_000, log: () => {} });
 });
-afterEach(() => killAll());
+afterEach(() => killFromSources());
 afterAll(async () => {
   await publisher.close(5_000);
   await rm(dataFolder, { recursive: true });

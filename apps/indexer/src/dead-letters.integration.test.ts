@@ -10,11 +10,12 @@ import {
   readRanges,
 } from '@tailrace/kafka-kit';
 import { S3Store, unsendablePrefix } from '@tailrace/lake/store';
+import { killFromSources } from '@tailrace/service/testing';
 import { endpointsFromEnvironment } from '@tailrace/stack';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { deadLetterTopic } from './dead-letters.ts';
 import { SearchClient } from './search-client.ts';
-import { killIndexers, runIndexer } from './testing/indexer-process.ts';
+import { runIndexer } from './testing/indexer-process.ts';
 
 const endpoints = endpointsFromEnvironment();
 const kafka: KafkaSettings = { bootstrapServers: endpoints.kafkaBootstrapServers, clientId: 'dead-test', securityProtocol: 'plaintext' };
@@ -33,7 +34,7 @@ beforeAll(async () => {
   await admin.apply(planTopics(specs, await admin.readTopics(specs.map(({ name }) => name))));
   publisher = await connectPublisher(kafka, { producers: 1, maxInFlightBytes: 10_000_000, log: () => {} });
 });
-afterEach(() => killIndexers());
+afterEach(() => killFromSources());
 afterAll(async () => {
   await publisher.close(5000);
   await admin.close();

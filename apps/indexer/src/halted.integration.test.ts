@@ -1,8 +1,9 @@
 import { SERVICE_EVENTS_TOPIC, topicsFor } from '@tailrace/events';
 import { type ClusterAdmin, commitGroupOffsets, connectAdmin, type KafkaSettings, planTopics } from '@tailrace/kafka-kit';
+import { killFromSources } from '@tailrace/service/testing';
 import { endpointsFromEnvironment } from '@tailrace/stack';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { killIndexers, runIndexer } from './testing/indexer-process.ts';
+import { runIndexer } from './testing/indexer-process.ts';
 
 const GROUP = 'indexer';
 const TIMEOUT_MS = 20_000;
@@ -19,7 +20,7 @@ beforeAll(async () => {
   const specs = topicsFor('local').filter(({ state }) => state === 'active');
   await admin.apply(planTopics(specs, await admin.readTopics(specs.map(({ name }) => name))));
 });
-afterEach(() => killIndexers());
+afterEach(() => killFromSources());
 afterAll(() => admin.close());
 
 const end = async (): Promise<number> => (await admin.groupLag(GROUP, [SERVICE_EVENTS_TOPIC]))[0]?.logEnd ?? 0;

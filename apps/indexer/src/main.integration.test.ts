@@ -2,11 +2,12 @@ import { readFileSync } from 'node:fs';
 import { generateEvents, keyOf, SERVICE_EVENTS_TOPIC, serviceEventHeaders, topicsFor } from '@tailrace/events';
 import { connectAdmin, connectPublisher, type KafkaSettings, type Publisher, planTopics } from '@tailrace/kafka-kit';
 import { pageNames, scrapedNames } from '@tailrace/kafka-kit/testing';
+import { killFromSources } from '@tailrace/service/testing';
 import { endpointsFromEnvironment } from '@tailrace/stack';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { indexOfDay } from './index-names.ts';
 import { SearchClient } from './search-client.ts';
-import { killIndexers, runIndexer } from './testing/indexer-process.ts';
+import { runIndexer } from './testing/indexer-process.ts';
 
 const endpoints = endpointsFromEnvironment();
 const kafka: KafkaSettings = { bootstrapServers: endpoints.kafkaBootstrapServers, clientId: 'indexer-test', securityProtocol: 'plaintext' };
@@ -21,7 +22,7 @@ beforeAll(async () => {
   await admin.close();
   publisher = await connectPublisher(kafka, { producers: 1, maxInFlightBytes: 10_000_000, log: () => {} });
 });
-afterEach(() => killIndexers());
+afterEach(() => killFromSources());
 afterAll(async () => {
   await publisher.close(5000);
   await search.close();

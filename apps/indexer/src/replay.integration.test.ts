@@ -29,11 +29,12 @@ import {
   sentRecord,
 } from '@tailrace/kafka-kit';
 import { addDigest, checksumText, replayDigest } from '@tailrace/kafka-kit/digest';
+import { killFromSources } from '@tailrace/service/testing';
 import { endpointsFromEnvironment } from '@tailrace/stack';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { indexOfDay } from './index-names.ts';
 import { SearchClient } from './search-client.ts';
-import { killIndexers, runIndexer } from './testing/indexer-process.ts';
+import { runIndexer } from './testing/indexer-process.ts';
 
 const endpoints = endpointsFromEnvironment();
 const kafka: KafkaSettings = { bootstrapServers: endpoints.kafkaBootstrapServers, clientId: 'replay-test', securityProtocol: 'plaintext' };
@@ -63,7 +64,7 @@ beforeAll(async () => {
   await applyTopics();
   publisher = await connectPublisher(kafka, { producers: 1, maxInFlightBytes: 10_000_000, log: () => {} });
 });
-afterEach(() => killIndexers());
+afterEach(() => killFromSources());
 afterAll(async () => {
   await publisher.close(5000);
   await admin.close();

@@ -17,10 +17,11 @@ import {
 import { deleteRecordsBefore } from '@tailrace/kafka-kit/testing';
 import { Database, lakeLayout, S3Store } from '@tailrace/lake';
 import { ArchivedLake } from '@tailrace/lake/testing';
+import { killFromSources } from '@tailrace/service/testing';
 import { endpointsFromEnvironment } from '@tailrace/stack';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { SearchClient } from './search-client.ts';
-import { killIndexers, runIndexer } from './testing/indexer-process.ts';
+import { runIndexer } from './testing/indexer-process.ts';
 
 const GROUP = 'indexer';
 const TP = { topic: SERVICE_EVENTS_TOPIC, partition: 0 } as const;
@@ -44,7 +45,7 @@ beforeAll(async () => {
   await admin.apply(planTopics(specs, await admin.readTopics(specs.map(({ name }) => name))));
   temporary = await mkdtemp(join(tmpdir(), 'tailrace-restored-'));
 });
-afterEach(() => killIndexers());
+afterEach(() => killFromSources());
 afterAll(async () => {
   await admin.close();
   await search.close();

@@ -1,13 +1,14 @@
 import { SERVICE_EVENTS_TOPIC, serviceEventHeaders, topicsFor } from '@tailrace/events';
 import { type Batch, connectAdmin, type DeadLetter, type KafkaSettings, planTopics, readDeadLetter, readRanges } from '@tailrace/kafka-kit';
 import { produceForeign } from '@tailrace/kafka-kit/testing';
+import { killFromSources } from '@tailrace/service/testing';
 import { endpointsFromEnvironment } from '@tailrace/stack';
 import { afterAll, afterEach, expect, it, vi } from 'vitest';
 import { deadLetterTopic } from './dead-letters.ts';
 import { IncarnationGate } from './incarnation-gate.ts';
 import { IndexSink } from './index-sink.ts';
 import { batchOf } from './testing/batch.ts';
-import { killIndexers, runIndexer } from './testing/indexer-process.ts';
+import { runIndexer } from './testing/indexer-process.ts';
 import { testSearch } from './testing/search.ts';
 
 const search = testSearch();
@@ -22,7 +23,7 @@ const PATIENCE_MS = 60_000;
 const mark = `unbuildable-${process.pid}-${Date.now()}`;
 const event = JSON.stringify({ timestamp: '2026-01-31T12:00:00Z', service: 'checkout', attributes: { mark } });
 
-afterEach(() => killIndexers());
+afterEach(() => killFromSources());
 afterAll(() => search.remove());
 
 it('whatever throws while a record is built makes only that record dead', async () => {

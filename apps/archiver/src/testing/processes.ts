@@ -1,52 +1,17 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { readListening } from '@tailrace/service';
+import { runFromSources, spawnFromSources } from '@tailrace/service/testing';
 import { endpointsFromEnvironment, environmentOf } from '@tailrace/stack';
 
 type Environment = Readonly<Record<string, string>>;
 
-const running = new Set<ChildProcess>();
-
-function run(script: 'main.ts' | 'cli.ts', args: readonly string[], environment: Environment): ChildProcess {
-  const path = fileURLToPath(new URL(`../${script}`, import.meta.url));
-  const child = spawn(process.execPath, ['--conditions=tailrace-src', '--import', 'tsx', path, ...args], {
-    env: { PATH: '/usr/bin:/bin', ...environmentOf(endpointsFromEnvironment()), UV_THREADPOOL_SIZE: '16', ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  running.add(child);
-  return child;
-}
+const script = (name: 'main.ts' | 'cli.ts'): string => fileURLToPath(new URL(`../${name}`, import.meta.url));
 
 /** The archiver as a process of its own, run from its sources. */
 export function runArchiver(environment: Environment) {
-  const child = run('main.ts', [], { TAILRACE_TOPIC_PROFILE: 'local', ARCHIVER_IDLE_MS: '500', ...environment });
-  const lines: string[] = [];
-  const errors: string[] = [];
-  if (child.stdout === null || child.stderr === null) throw new Error('no pipes');
-  const output = createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
-  createInterface({ input: child.stderr }).on('line', (line) => errors.push(line));
-  const gone = async (): Promise<never> => {
-    await once(child, 'close');
-    throw new Error(`the archiver ended: ${[...errors, ...lines.slice(-3)].join('\n')}`);
-  };
-  return {
-    pid: child.pid,
-    errors,
-    lines,
-    kill: (signal: NodeJS.Signals) => child.kill(signal),
-    /** Resolves once a line of its log holds the words. */
-    async said(words: string): Promise<void> {
-      while (!lines.some((line) => line.includes(words))) await Promise.race([once(output, 'line'), gone()]);
-    },
-    /** The address of its health server. */
-    url: () => lines.map(readListening).find((found) => found?.server === 'health')?.url ?? '',
-    async exit(): Promise<number | null> {
-      if (child.exitCode === null && child.signalCode === null) await once(child, 'close');
-      return child.exitCode;
-    },
-  };
+  const own = { TAILRACE_TOPIC_PROFILE: 'local', ARCHIVER_IDLE_MS: '500', ...environment };
+  return runFromSources('archiver', script('main.ts'), { ...environmentOf(endpointsFromEnvironment()), ...own });
 }
 
 export interface CommandResult {
@@ -61,7 +26,7 @@ export async function runLake(
   environment: Environment,
   noted: (text: string, child: ChildProcess) => void = () => {},
 ): Promise<CommandResult> {
-  const child = run('cli.ts', ['lake', ...args], environment);
+  const child = spawnFromSources(script('cli.ts'), ['lake', ...args], { ...environmentOf(endpointsFromEnvironment()), ...environment });
   let out = '';
   let errors = '';
   child.stdout?.on('data', (text: Buffer) => {
@@ -73,10 +38,4 @@ export async function runLake(
   });
   await once(child, 'close');
   return { code: child.exitCode, out, errors };
-}
-
-/** Ends what a test has left running. */
-export function killAll(): void {
-  for (const child of running) child.kill('SIGKILL');
-  running.clear();
 }

@@ -1,56 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { readListening } from '@tailrace/service';
+import { runFromSources } from '@tailrace/service/testing';
 import { endpointsFromEnvironment, environmentOf } from '@tailrace/stack';
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url));
-const running = new Set<ChildProcess>();
 
 /** The indexer as a process of its own, run from its sources. */
 export function runIndexer(environment: Readonly<Record<string, string>> = {}) {
-  const endpoints = endpointsFromEnvironment();
-  const child = spawn(process.execPath, ['--conditions=tailrace-src', '--import', 'tsx', main], {
-    env: {
-      PATH: '/usr/bin:/bin',
-      ...environmentOf(endpoints),
-      TAILRACE_TOPIC_PROFILE: 'local',
-      INDEX_REPLICAS: '0',
-      UV_THREADPOOL_SIZE: '16',
-      ...environment,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  running.add(child);
-  const lines: string[] = [];
-  const errors: string[] = [];
-  const output = createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
-  createInterface({ input: child.stderr }).on('line', (line) => errors.push(line));
-  return {
-    errors,
-    lines,
-    kill: (signal: NodeJS.Signals) => child.kill(signal),
-    /** Resolves once a line of its log holds the words. */
-    async said(words: string): Promise<void> {
-      while (!lines.some((line) => line.includes(words))) await Promise.race([once(output, 'line'), gone(child, lines)]);
-    },
-    /** The address of its health server. */
-    url: () => lines.map(readListening).find((found) => found?.server === 'health')?.url ?? '',
-    async exit(): Promise<number | null> {
-      if (child.exitCode === null && child.signalCode === null) await once(child, 'close');
-      return child.exitCode;
-    },
-  };
-}
-
-async function gone(child: ChildProcess, lines: readonly string[]): Promise<never> {
-  await once(child, 'close');
-  throw new Error(`the indexer ended: ${lines.slice(-3).join('\n')}`);
-}
-
-/** Ends what a test has left running. */
-export function killIndexers(): void {
-  for (const child of running) child.kill('SIGKILL');
-  running.clear();
+  const own = { TAILRACE_TOPIC_PROFILE: 'local', INDEX_REPLICAS: '0', ...environment };
+  return runFromSources('indexer', main, { ...environmentOf(endpointsFromEnvironment()), ...own });
 }
