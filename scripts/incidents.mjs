@@ -1,8 +1,7 @@
 // `npm run incidents`: makes the clone ready, then lets incidents of known start and end happen, and holds what alerts tell against them.
-import { randomInt } from 'node:crypto';
 import { Failure } from '../packages/stack/src/toolchain/failure.mjs';
 import { bootstrap } from './lib/bootstrap.mjs';
-import { MAX_SEED, readArguments, tellOutcome, wholeNumber } from './lib/proof.mjs';
+import { COMMON_OPTIONS, readArguments, seedOf, tellOutcome } from './lib/proof.mjs';
 import { runScript } from './lib/run.mjs';
 
 const LONG = { minutes: 30, ofEachKind: 2, ways: ['calm', 'calm', 'kills', 'apart', 'rebalances', 'broker', 'replay'] };
@@ -38,12 +37,7 @@ await runScript(async (context) => {
  */
 function parse(argv) {
   const named = argv.filter((arg) => KNOWN.includes(arg));
-  const options = /** @type {const} */ ({
-    short: { type: 'boolean', default: false },
-    live: { type: 'boolean', default: false },
-    seed: { type: 'string' },
-    help: { type: 'boolean', default: false },
-  });
+  const options = { ...COMMON_OPTIONS, live: /** @type {const} */ ({ type: 'boolean', default: false }) };
   const left = argv.filter((arg) => !KNOWN.includes(arg));
   const values = readArguments('npm run incidents', left, options);
   if (values.live && named.length > 0) throw new Failure('--live is a way by itself: give it alone.', { exitCode: 2 });
@@ -55,6 +49,6 @@ function parse(argv) {
     ways: /** @type {import('../e2e/dist/src/incidents/incidents.js').Way[]} */ (
       values.live ? ['live'] : named.length > 0 ? named : usual.ways
     ),
-    seed: wholeNumber('seed', values.seed, randomInt(1, 1_000_000), MAX_SEED),
+    seed: seedOf(values.seed),
   };
 }

@@ -1,7 +1,6 @@
 // `npm run restore`: makes the clone ready, then shows that a group which Kafka has overtaken gets every record from the lake, once and in order.
-import { randomInt } from 'node:crypto';
 import { bootstrap } from './lib/bootstrap.mjs';
-import { MAX_SEED, readArguments, tellOutcome, wholeNumber } from './lib/proof.mjs';
+import { readSizes, tellOutcome } from './lib/proof.mjs';
 import { runScript } from './lib/run.mjs';
 
 const LONG = { records: 2_000_000, stops: 3 };
@@ -20,7 +19,7 @@ Exit codes: 0 every record came once and in order; 1 one did not, or the run fai
 `;
 
 await runScript(async (context) => {
-  const { help, ...asked } = parse(process.argv.slice(2));
+  const { help, ...asked } = readSizes('npm run restore', process.argv.slice(2), { long: LONG, short: SHORT, max: MAX });
   if (help) {
     process.stdout.write(HELP);
     return 0;
@@ -30,25 +29,3 @@ await runScript(async (context) => {
   const report = (/** @type {string} */ line) => context.print(`restore: ${line}`);
   return tellOutcome(await restore({ ...asked, signal: context.signal, report }), 'Every record came once and in order.');
 });
-
-/**
- * @param {readonly string[]} argv
- * @throws Failure with exit code 2
- */
-function parse(argv) {
-  const options = /** @type {const} */ ({
-    short: { type: 'boolean', default: false },
-    records: { type: 'string' },
-    stops: { type: 'string' },
-    seed: { type: 'string' },
-    help: { type: 'boolean', default: false },
-  });
-  const values = readArguments('npm run restore', argv, options);
-  const usual = values.short ? SHORT : LONG;
-  return {
-    help: values.help,
-    records: wholeNumber('records', values.records, usual.records, MAX.records),
-    stops: wholeNumber('stops', values.stops, usual.stops, MAX.stops),
-    seed: wholeNumber('seed', values.seed, randomInt(1, 1_000_000), MAX_SEED),
-  };
-}

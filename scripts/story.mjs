@@ -1,9 +1,8 @@
 // `npm run story`: makes the clone ready, then tells on real servers what the system exists for, and checks it: a parser drops a window and a replay brings
 // it back, once from Kafka and once with the lake's help; then the indexer comes back from behind Kafka's retention.
-import { randomInt } from 'node:crypto';
 import { Failure } from '../packages/stack/src/toolchain/failure.mjs';
 import { bootstrap } from './lib/bootstrap.mjs';
-import { MAX_SEED, readArguments, tellOutcome, wholeNumber } from './lib/proof.mjs';
+import { readArguments, seedOf, tellOutcome } from './lib/proof.mjs';
 import { runScript } from './lib/run.mjs';
 
 const HELP = `Usage: npm run story -- [--brokers 1|3] [--seed N]
@@ -43,5 +42,5 @@ function parse(argv) {
   const { help, brokers, seed } = readArguments('npm run story', argv, options);
   if (brokers !== '1' && brokers !== '3') throw new Failure(`--brokers is "${brokers}": give 1 or 3.`, { exitCode: 2 });
   const count = /** @type {1 | 3} */ (Number(brokers));
-  return { help, brokers: count, seed: wholeNumber('seed', seed, randomInt(1, 1_000_000), MAX_SEED) };
+  return { help, brokers: count, seed: seedOf(seed) };
 }

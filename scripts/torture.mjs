@@ -1,7 +1,6 @@
 // `npm run torture`: makes the clone ready, then shows with many records and many kills that nothing is lost, doubled or reordered.
-import { randomInt } from 'node:crypto';
 import { bootstrap } from './lib/bootstrap.mjs';
-import { MAX_SEED, readArguments, tellOutcome, wholeNumber } from './lib/proof.mjs';
+import { readSizes, tellOutcome } from './lib/proof.mjs';
 import { runScript } from './lib/run.mjs';
 
 const LONG = { records: 1_000_000, kills: 30 };
@@ -20,7 +19,7 @@ Exit codes: 0 everything is where it has to be, once; 1 something is not, or the
 `;
 
 await runScript(async (context) => {
-  const { help, ...asked } = parse(process.argv.slice(2));
+  const { help, ...asked } = readSizes('npm run torture', process.argv.slice(2), { long: LONG, short: SHORT, max: MAX });
   if (help) {
     process.stdout.write(HELP);
     return 0;
@@ -34,25 +33,3 @@ await runScript(async (context) => {
     'Nothing is lost, doubled or out of order.',
   );
 });
-
-/**
- * @param {readonly string[]} argv
- * @throws Failure with exit code 2
- */
-function parse(argv) {
-  const options = /** @type {const} */ ({
-    short: { type: 'boolean', default: false },
-    records: { type: 'string' },
-    kills: { type: 'string' },
-    seed: { type: 'string' },
-    help: { type: 'boolean', default: false },
-  });
-  const values = readArguments('npm run torture', argv, options);
-  const usual = values.short ? SHORT : LONG;
-  return {
-    help: values.help,
-    records: wholeNumber('records', values.records, usual.records, MAX.records),
-    kills: wholeNumber('kills', values.kills, usual.kills, MAX.kills),
-    seed: wholeNumber('seed', values.seed, randomInt(1, 1_000_000), MAX_SEED),
-  };
-}

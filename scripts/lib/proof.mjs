@@ -1,9 +1,17 @@
 // What the long scripts that prove something have in common: how they are asked, and how their outcome is told.
+import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { Failure } from '../../packages/stack/src/toolchain/failure.mjs';
 
 /** The largest seed of a run, so that it can be repeated. */
-export const MAX_SEED = 2 ** 31 - 1;
+const MAX_SEED = 2 ** 31 - 1;
+
+/** Options that every such script with a short form has. */
+export const COMMON_OPTIONS = /** @type {const} */ ({
+  short: { type: 'boolean', default: false },
+  seed: { type: 'string' },
+  help: { type: 'boolean', default: false },
+});
 
 /**
  * Reads the command line.
@@ -36,6 +44,30 @@ export function wholeNumber(name, text, usual, max) {
   const value = Number(text);
   if (/^\d+$/.test(text) && value >= 1 && value <= max) return value;
   throw new Failure(`--${name} is "${text}": give a whole number from 1 to ${max}.`, { exitCode: 2 });
+}
+
+/** The seed that was asked for, or one at random. @param {string | undefined} text */
+export function seedOf(text) {
+  return wholeNumber('seed', text, randomInt(1, 1_000_000), MAX_SEED);
+}
+
+/**
+ * Reads a command line whose other options are sizes: those of the long form where it says nothing else.
+ * @template {string} K
+ * @param {string} command what a person types
+ * @param {readonly string[]} argv
+ * @param {{ readonly long: Record<K, number>, readonly short: Record<K, number>, readonly max: Record<K, number> }} sizes
+ * @returns {{ readonly help: boolean, readonly seed: number } & Record<K, number>}
+ * @throws Failure with exit code 2
+ */
+export function readSizes(command, argv, { long, short, max }) {
+  const names = /** @type {K[]} */ (Object.keys(long));
+  const sizes = Object.fromEntries(names.map((name) => [name, /** @type {const} */ ({ type: 'string' })]));
+  const values = readArguments(command, argv, { ...COMMON_OPTIONS, ...sizes });
+  const given = /** @type {Record<string, string | undefined>} */ (/** @type {unknown} */ (values));
+  const usual = values.short ? short : long;
+  const read = Object.fromEntries(names.map((name) => [name, wholeNumber(name, given[name], usual[name], max[name])]));
+  return { help: values.help === true, seed: seedOf(given.seed), .../** @type {Record<K, number>} */ (read) };
 }
 
 /**
