@@ -1,21 +1,8 @@
 // A bare loop that reads what comes now and parses it, for some seconds: what the alert processor is held against.
-import kafka from '@confluentinc/kafka-javascript';
+import { bareConsumer, consumeSome } from '../lib/bare-consumer.mjs';
 
 const { topic, partitions, seconds, environment } = JSON.parse(process.argv[2] ?? '');
-const consumer = new kafka.KafkaConsumer({
-  'bootstrap.servers': environment.KAFKA_BOOTSTRAP_SERVERS,
-  'group.id': `bench-bare-parse-${process.pid}`,
-  'enable.auto.commit': false,
-  'enable.auto.offset.store': false,
-  'fetch.queue.backoff.ms': 20,
-  'queued.min.messages': 10_000,
-  'queued.max.messages.kbytes': 16_384,
-  'fetch.wait.max.ms': 100,
-  'fetch.message.max.bytes': 262_144,
-});
-await new Promise((resolve, reject) => consumer.connect({}, (fault) => (fault ? reject(fault) : resolve(undefined))));
-consumer.setDefaultConsumeTimeout(50);
-consumer.setDefaultIsTimeoutOnlyForFirstMessage(true);
+const consumer = await bareConsumer(environment.KAFKA_BOOTSTRAP_SERVERS, `bench-bare-parse-${process.pid}`);
 const ends = await Promise.all(
   Array.from(
     { length: partitions },
@@ -34,9 +21,7 @@ let cpu;
 let startedMs = performance.now();
 const WARM_MS = 3000;
 while (performance.now() - startedMs < (cpu === undefined ? WARM_MS : seconds * 1000)) {
-  const messages = await new Promise((resolve, reject) =>
-    consumer.consume(1000, (fault, found) => (fault ? reject(fault) : resolve(found))),
-  );
+  const messages = await consumeSome(consumer);
   for (const { value } of messages) if (JSON.parse(value.toString('utf8')).service !== undefined) services += 1;
   records += messages.length;
   // Code is compiled and the end reached before anything is measured.
