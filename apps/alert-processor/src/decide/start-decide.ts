@@ -1,15 +1,5 @@
 import { decideGroupName } from '@tailrace/events';
-import {
-  isoTime,
-  type KafkaSettings,
-  Pace,
-  placed,
-  type RuntimeMetrics,
-  runtimeHealth,
-  runtimeLog,
-  systemClock,
-  untilReached,
-} from '@tailrace/kafka-kit';
+import { isoTime, type KafkaSettings, type RuntimeMetrics, systemClock } from '@tailrace/kafka-kit';
 import type { Check, Service } from '@tailrace/service';
 import type { AlertConfig } from '../config.ts';
 import type { Message } from '../messages/message.ts';
@@ -19,6 +9,7 @@ import { loggedReport } from '../notify/delivery-log.ts';
 import { countedReport } from '../notify/delivery-metrics.ts';
 import type { Notifier } from '../notify/notifier.ts';
 import type { RuleSource } from '../panes/rule-source.ts';
+import { startStage } from '../stages/start-stage.ts';
 import type { DeciderSource } from './coverage.ts';
 import type { DecideSink } from './decide-sink.ts';
 import { type Decide, openDecide } from './open-decide.ts';
@@ -45,7 +36,6 @@ export interface Deciding extends Decide {
   readonly deliveries: Deliveries;
 }
 
-const MAX_POLL_INTERVAL_MS = 60_000;
 /** Kept of the time for a stop for what comes behind the runtime. */
 const STOP_RESERVE_SHARE = 0.4;
 /** What is on its way to a receiver may end within it: what is not reported is told again by the next owner. */
@@ -53,12 +43,8 @@ const DELIVERIES_CLOSE_MS = 3000;
 
 /** Starts stage 2 as a part of the service, with its health and its figures. */
 export async function startDecide(service: Service, config: AlertConfig, options: StartDecideOptions): Promise<Deciding> {
-  const { start, log, health, signal, fail } = service;
-  const { kafka, metrics, figures, notifiers, ...rest } = options;
-  const group = decideGroupName(options.group);
-  const server = { name: 'Kafka', at: kafka.bootstrapServers };
-  const pace = new Pace(MAX_POLL_INTERVAL_MS, log);
-  const observers = [figures.observer(group), runtimeLog(log), pace.see];
+  const { start, log, health } = service;
+  const { metrics, figures, notifiers, ...rest } = options;
   const channels = notifiers.map(({ name }) => name);
   let told: DeliveryReport = () => undefined;
   const report = countedReport(
@@ -73,41 +59,28 @@ export async function startDecide(service: Service, config: AlertConfig, options
     (running, limitMs) => running.close(Math.min(limitMs, DELIVERIES_CLOSE_MS)),
   );
   metrics.readings.channels = () => deliveries.view();
-  const open = () =>
+  const group = decideGroupName(options.group);
+  const { bootstrapServers } = rest.kafka;
+  const stage = { name: 'decide', group, bootstrapServers, figures, stopReserveShare: STOP_RESERVE_SHARE } as const;
+  const decide = await startStage(service, config, stage, (from) =>
     openDecide({
       ...rest,
-      kafka,
+      ...from,
       deliveries,
       reports(to) {
         told = to;
-      },
-      tickMs: config.tickMs,
-      stopMs: Math.floor(config.service.stopTimeoutMs * (1 - STOP_RESERVE_SHARE)),
-      maxPollIntervalMs: MAX_POLL_INTERVAL_MS,
-      log,
-      signal,
-      observe(event) {
-        for (const observe of observers) observe(event);
       },
       onTransition({ notification: { key, rule, status, summary, severity, evidence }, silencedBy }) {
         const silenced = silencedBy === undefined ? '' : `, and told to nobody (silence ${silencedBy})`;
         log.info({ rule, status, severity, key, missing: evidence.missing }, `${status}: ${summary} (${evidence.text})${silenced}`);
       },
       onRetry: (records) => metrics.counted.stateRetries.inc(records),
-    });
-  const decide = await start(
-    'decide',
-    () => untilReached(service, server, open),
-    (running, limitMs) => running.close(limitMs),
+    }),
   );
   metrics.readings.deciding = () => decide.sink.counts;
   metrics.readings.decided = () => decide.sink.decided;
-  figures.watch(group, decide.runtime, pace);
-  health.set('decide', () => runtimeHealth(decide.runtime, { kafka: placed(server), sink: placed(server) }));
   health.set('deciding', () => decidingHealth(decide.sink));
   health.set('clocks', () => clocksHealth(decide.sink.sources() ?? []));
-  health.set('decide-pace', () => pace.health());
-  decide.runtime.finished.catch((fault: unknown) => fail(fault instanceof Error ? fault : new Error(String(fault))));
   return { ...decide, deliveries };
 }
 
