@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type FieldPath, fieldValue } from '@tailrace/events';
+import { type FieldPath, fieldReader } from '@tailrace/events';
 import { groupText } from '../rules/group-of.ts';
 import type { Accumulator, EventObject, Measure } from '../rules/rule.ts';
 import type { Partial } from './partial.ts';
@@ -11,19 +11,19 @@ export const MAX_DISTINCT_LIMIT = 10_000;
 const SHORT = /^[\x21-\x22\x24-\x7e][\x20-\x7e]{0,23}$/;
 
 class Distinct implements Accumulator {
-  readonly #path: FieldPath;
+  readonly #read: (event: EventObject) => unknown;
   readonly #limit: number;
   /** Undefined once there were more. */
   #values: Set<string> | undefined = new Set();
   #n = 0;
 
-  constructor(path: FieldPath, limit: number) {
-    this.#path = path;
+  constructor(read: (event: EventObject) => unknown, limit: number) {
+    this.#read = read;
     this.#limit = limit;
   }
 
   fold(event: EventObject): void {
-    const text = groupText(fieldValue(event, this.#path));
+    const text = groupText(this.#read(event));
     if (text === null) return;
     this.#n++;
     if (this.#values === undefined) return;
@@ -39,7 +39,8 @@ class Distinct implements Accumulator {
 /** How many different values a field has, exactly; above the limit, the limit and 1. */
 export function distinctMeasure(path: FieldPath, limit: number, text: string): Measure {
   const value = (merged: Partial): number | undefined => (merged[0] === 'distinct' ? (merged[3]?.length ?? merged[2] + 1) : undefined);
-  return { kind: 'distinct', partialKind: 'distinct', text, open: () => new Distinct(path, limit), value };
+  const read = fieldReader(path);
+  return { kind: 'distinct', partialKind: 'distinct', text, open: () => new Distinct(read, limit), value };
 }
 
 /** The values of all, in any order (to sort them at every tick would cost more than to count them); null when there are more than the limit. */

@@ -1,22 +1,22 @@
-import { type FieldPath, fieldValue } from '@tailrace/events';
+import type { FieldPath } from '@tailrace/events';
 import type { Accumulator, EventObject, Measure } from '../rules/rule.ts';
 import { addToBin, binOf, countOf, valueAtRank } from './bins.ts';
+import { numberIn } from './number-in.ts';
 import type { Partial } from './partial.ts';
 
 class Sketch implements Accumulator {
-  readonly #path: FieldPath;
+  readonly #numberOf: (event: EventObject) => number | undefined;
   readonly #positive: number[] = [];
   readonly #negative: number[] = [];
   #n = 0;
 
-  constructor(path: FieldPath) {
-    this.#path = path;
+  constructor(numberOf: (event: EventObject) => number | undefined) {
+    this.#numberOf = numberOf;
   }
 
   fold(event: EventObject): void {
-    const found = fieldValue(event, this.#path);
-    // JSON has no Infinity, but JSON.parse makes one of 1e400.
-    if (typeof found !== 'number' || !Number.isFinite(found)) return;
+    const found = this.#numberOf(event);
+    if (found === undefined) return;
     this.#n++;
     if (found !== 0) addToBin(found > 0 ? this.#positive : this.#negative, binOf(Math.abs(found)));
   }
@@ -28,7 +28,8 @@ class Sketch implements Accumulator {
 
 /** The p-th percentile of a field over the events that have a number there, at most 1 % off; nothing where there is none. */
 export function percentileMeasure(path: FieldPath, p: number, text: string): Measure {
-  return { kind: 'percentile', partialKind: 'sketch', text, open: () => new Sketch(path), value: (merged) => percentileOf(merged, p) };
+  const numberOf = numberIn(path);
+  return { kind: 'percentile', partialKind: 'sketch', text, open: () => new Sketch(numberOf), value: (merged) => percentileOf(merged, p) };
 }
 
 /** Of n numbers in their order, number floor(p / 100 · (n - 1)), counted from 0. */

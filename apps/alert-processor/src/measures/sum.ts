@@ -1,21 +1,21 @@
-import { type FieldPath, fieldValue } from '@tailrace/events';
+import type { FieldPath } from '@tailrace/events';
 import type { Accumulator, EventObject, Measure } from '../rules/rule.ts';
 import { finiteSum } from './finite.ts';
+import { numberIn } from './number-in.ts';
 import type { Partial } from './partial.ts';
 
 class Sum implements Accumulator {
-  readonly #path: FieldPath;
+  readonly #numberOf: (event: EventObject) => number | undefined;
   #n = 0;
   #sum = 0;
 
-  constructor(path: FieldPath) {
-    this.#path = path;
+  constructor(numberOf: (event: EventObject) => number | undefined) {
+    this.#numberOf = numberOf;
   }
 
   fold(event: EventObject): void {
-    const found = fieldValue(event, this.#path);
-    // JSON has no Infinity, but JSON.parse makes one of 1e400.
-    if (typeof found !== 'number' || !Number.isFinite(found)) return;
+    const found = this.#numberOf(event);
+    if (found === undefined) return;
     this.#n++;
     this.#sum = finiteSum(this.#sum, found);
   }
@@ -33,5 +33,6 @@ export function sumMeasure(kind: 'sum' | 'mean', path: FieldPath, text: string):
     if (kind === 'sum') return sum;
     return n > 0 ? sum / n : undefined;
   };
-  return { kind, partialKind: 'sum', text, open: () => new Sum(path), value };
+  const numberOf = numberIn(path);
+  return { kind, partialKind: 'sum', text, open: () => new Sum(numberOf), value };
 }

@@ -1,4 +1,4 @@
-import { comparisonHolds, type FieldPath, fieldValue } from '@tailrace/events';
+import { comparisonHolds, type FieldPath, fieldReader } from '@tailrace/events';
 import type { EventObject } from '../rule.ts';
 import type { Expression, Written } from './expression.ts';
 
@@ -22,8 +22,8 @@ export function compileExpression(expression: Expression): Test {
     case 'in':
       return oneOf(expression.comparisons);
     case 'exists': {
-      const { field } = expression;
-      return (event) => (fieldValue(event, field) ?? null) !== null;
+      const read = fieldReader(expression.field);
+      return (event) => (read(event) ?? null) !== null;
     }
     case 'starts_with':
       return textTest(expression.field, (found) => found.startsWith(expression.text));
@@ -47,18 +47,19 @@ function some(tests: readonly Test[]): Test {
 
 /** Texts, the most of it, by one look into a set. */
 function oneOf(comparisons: readonly [Written, ...Written[]]): Test {
-  const { field } = comparisons[0];
+  const read = fieldReader(comparisons[0].field);
   const texts = new Set(comparisons.flatMap(({ operand }) => (operand.kind === 'text' ? [operand.value] : [])));
   const others = comparisons.filter(({ operand }) => operand.kind !== 'text');
   return (event) => {
-    const found = fieldValue(event, field);
+    const found = read(event);
     return (typeof found === 'string' && texts.has(found)) || others.some((comparison) => comparisonHolds(comparison, event));
   };
 }
 
 function textTest(field: FieldPath, test: (found: string) => boolean): Test {
+  const read = fieldReader(field);
   return (event) => {
-    const found = fieldValue(event, field);
+    const found = read(event);
     return typeof found === 'string' && test(found);
   };
 }
