@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   backoffMs,
   type ClusterAdmin,
@@ -7,6 +6,7 @@ import {
   HistoryHole,
   type KafkaSettings,
   reasonsOf,
+  systemClock,
 } from '@tailrace/kafka-kit';
 import {
   bothTimes,
@@ -153,7 +153,7 @@ async function* throughFaults(
       }
       if (ports.signal.aborted || !isOfTheMoment(fault) || tries >= MAX_TRIES) throw fault;
       if (tries === 0) ports.note(`${fault instanceof Error ? fault.message : String(fault)} It is tried again.\n`);
-      await sleep(backoffMs(DEFAULT_BACKOFF, tries++), undefined, { signal: ports.signal });
+      await systemClock.sleep(backoffMs(DEFAULT_BACKOFF, tries++), ports.signal);
     }
   }
 }

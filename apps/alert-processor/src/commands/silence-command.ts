@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { isoTime, TAILRACE } from '@tailrace/kafka-kit';
+import { isoTime, systemClock, TAILRACE } from '@tailrace/kafka-kit';
 import { ConfigError, printable } from '@tailrace/service';
 import type { Silence } from '../messages/message.ts';
 import { span } from './alert-view.ts';
@@ -85,7 +84,7 @@ async function tellAndWait(kafka: AlertsKafka, silence: Silence, ports: Ports): 
     const deciders = taken === partitions ? 0 : await kafka.deciders();
     if (taken === partitions || deciders === 0 || performance.now() > deadlineMs || ports.signal.aborted)
       return { taken, partitions, deciders, ever_decided: deciders > 0 || taken > 0 || (await kafka.everDecided()) };
-    await sleep(LOOK_MS);
+    await systemClock.sleep(LOOK_MS, ports.signal);
   }
 }
 
