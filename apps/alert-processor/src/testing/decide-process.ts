@@ -1,8 +1,8 @@
 import { type KafkaSettings, systemClock } from '@tailrace/kafka-kit';
-import { createLogger } from '@tailrace/service';
 import { openDecide } from '../decide/open-decide.ts';
 import { Deliveries, type DeliveryReport } from '../notify/deliveries.ts';
 import { openNotifiers } from '../notify/open-notifiers.ts';
+import { memberOptions, runMember } from './member-process.ts';
 import { plainRule, ruleSet } from './plain-rules.ts';
 
 /** What a member is told on its command line, as JSON. */
@@ -23,22 +23,12 @@ let told: DeliveryReport = () => {};
 const deliveries = new Deliveries(openNotifiers(notifiers, {}, systemClock), (...tried) => told(...tried));
 const decide = await openDecide({
   ...options,
+  ...memberOptions('decide-process'),
   rules: { current: ruleSet([plainRule({ window: { kind: 'sliding', ms: windowMs } })], { paneMs, latenessMs: 0 }), onChange: () => {} },
   deliveries,
   reports(to) {
     told = to;
   },
   tickMs: 50,
-  stopMs: 10_000,
-  maxPollIntervalMs: 60_000,
-  nowMs: systemClock.nowMs,
-  log: createLogger({ name: 'decide-process', level: 'warn' }),
-  signal: new AbortController().signal,
-  observe(event) {
-    if (event.kind === 'lane-opened') process.stdout.write(`reads ${event.lane.partition}\n`);
-  },
 });
-process.once('SIGTERM', () => void decide.close(10_000).then(() => process.exit(0)));
-// Whoever started it may be killed, too.
-process.stdin.on('end', () => process.exit(1)).resume();
-for (;;) await systemClock.sleep(60_000);
+await runMember(decide);

@@ -4,18 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { POSITIONS_TOPIC, topicsFor } from '@tailrace/events';
-import {
-  type ClusterAdmin,
-  connectAdmin,
-  connectPublisher,
-  type KafkaSettings,
-  type Publisher,
-  planTopics,
-  readRanges,
-  systemClock,
-} from '@tailrace/kafka-kit';
-import { endpointsFromEnvironment } from '@tailrace/stack';
+import { type ClusterAdmin, type KafkaSettings, type Publisher, readRanges, systemClock } from '@tailrace/kafka-kit';
 import type { AlertState, StateRecord } from '../decide/alert-state.ts';
 import { StateTable } from '../decide/state-codec.ts';
 import { encodeMessage, partitionOf } from '../messages/codec.ts';
@@ -24,6 +13,7 @@ import { type Received, type Receiver, receive } from '../notify/testing/receive
 import type { DecideProcessOptions } from './decide-process.ts';
 import { startProcess } from './member.ts';
 import { plainRule } from './plain-rules.ts';
+import { rigCluster } from './rig-cluster.ts';
 
 const script = fileURLToPath(new URL('./decide-process.ts', import.meta.url));
 export const PANE_MS = 1000;
@@ -67,29 +57,15 @@ export class DecideRig {
   }
 
   static async make(partitions: number, answer: Parameters<typeof receive>[0]): Promise<DecideRig> {
-    const settings: KafkaSettings = {
-      bootstrapServers: endpointsFromEnvironment().kafkaBootstrapServers,
-      clientId: 'decide-test',
-      securityProtocol: 'plaintext',
-    };
-    const admin = await connectAdmin(settings);
     const id = randomUUID().slice(0, 8);
     const names = { group: `decide-${id}`, events: `decide-events-${id}`, partials: `decide-partials-${id}`, state: `decide-state-${id}` };
     const spec = { key: 'none' as const, replicationFactor: 1 };
     const configs = { 'message.timestamp.type': 'LogAppendTime' };
-    const specs = [
+    const { settings, admin, publisher } = await rigCluster('decide-test', [
       { ...spec, name: names.events, partitions: 1, configs },
       { ...spec, name: names.partials, partitions, configs },
       { ...spec, key: 'entity', name: names.state, partitions, configs: { 'cleanup.policy': 'compact' } },
-      ...topicsFor('local').filter(({ name }) => name === POSITIONS_TOPIC),
-    ];
-    await admin.apply(planTopics(specs, await admin.readTopics(specs.map(({ name }) => name))));
-    const publisher = await connectPublisher(settings, {
-      producers: 1,
-      maxInFlightBytes: 64 * 1024 * 1024,
-      log: () => {},
-      producer: { topicPropagationMs: 5000 },
-    });
+    ]);
     const receiver = await receive(answer);
     const folder = await mkdtemp(join(tmpdir(), 'decide-'));
     const url = JSON.stringify(receiver.url.href);

@@ -1,17 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { POSITIONS_TOPIC, topicsFor } from '@tailrace/events';
-import {
-  type ClusterAdmin,
-  connectAdmin,
-  connectPublisher,
-  type KafkaSettings,
-  type Publisher,
-  planTopics,
-  type RawRecord,
-  readRanges,
-} from '@tailrace/kafka-kit';
+import { type ClusterAdmin, type KafkaSettings, type Publisher, type RawRecord, readRanges } from '@tailrace/kafka-kit';
 import { createLogger } from '@tailrace/service';
-import { endpointsFromEnvironment } from '@tailrace/stack';
 import { expect, vi } from 'vitest';
 import { decodeMessage } from '../messages/codec.ts';
 import type { Cell, LaneMark } from '../messages/message.ts';
@@ -19,6 +8,7 @@ import { type OpenPanesOptions, openPanes, type Panes } from '../panes/open-pane
 import type { RuleSource } from '../panes/rule-source.ts';
 import type { RuleSet } from '../rules/rule.ts';
 import { LATENESS_MS, PANE_MS, plainRule, ruleSet } from './plain-rules.ts';
+import { rigCluster } from './rig-cluster.ts';
 
 const LOG_TIME = { 'message.timestamp.type': 'LogAppendTime' };
 
@@ -59,28 +49,13 @@ export class PanesRig {
   }
 
   static async make(partitions: number, configs: Readonly<Record<string, string>> = {}): Promise<PanesRig> {
-    const settings: KafkaSettings = {
-      bootstrapServers: endpointsFromEnvironment().kafkaBootstrapServers,
-      clientId: 'panes-test',
-      securityProtocol: 'plaintext',
-    };
-    const admin = await connectAdmin(settings);
     const id = randomUUID().slice(0, 8);
     const [group, events, partials] = [`panes-${id}`, `panes-events-${id}`, `panes-partials-${id}`] as const;
     const spec = { key: 'none' as const, replicationFactor: 1 };
-    const positions = topicsFor('local').filter(({ name }) => name === POSITIONS_TOPIC);
-    const specs = [
+    const { settings, admin, publisher } = await rigCluster('panes-test', [
       { ...spec, name: events, partitions, configs: { ...LOG_TIME, ...configs } },
       { ...spec, name: partials, partitions: 3, configs: LOG_TIME },
-      ...positions,
-    ];
-    await admin.apply(planTopics(specs, await admin.readTopics(specs.map(({ name }) => name))));
-    const publisher = await connectPublisher(settings, {
-      producers: 1,
-      maxInFlightBytes: 64 * 1024 * 1024,
-      log: () => {},
-      producer: { topicPropagationMs: 5000 },
-    });
+    ]);
     return new PanesRig(settings, admin, publisher, [group, events, partials]);
   }
 
