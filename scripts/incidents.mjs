@@ -5,7 +5,7 @@ import { COMMON_OPTIONS, readArguments, seedOf, tellOutcome } from './lib/proof.
 import { runScript } from './lib/run.mjs';
 
 const LONG = { minutes: 30, ofEachKind: 2, ways: ['calm', 'calm', 'kills', 'apart', 'rebalances', 'broker', 'replay'] };
-const SHORT = { minutes: 15, ofEachKind: 1, ways: ['kills'] };
+const SHORT = { minutes: 12, ofEachKind: 1, ways: ['kills'] };
 const KNOWN = ['live', 'calm', 'kills', 'apart', 'rebalances', 'broker', 'replay'];
 
 const HELP = `Usage: npm run incidents -- [--short] [--live] [--seed N] [WAY...]

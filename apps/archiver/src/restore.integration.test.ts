@@ -122,6 +122,14 @@ async function reader(
 const untilRead = ({ got }: Reader, each: number) =>
   vi.waitFor(() => expect(got.map(({ length }) => length)).toEqual([each, each]), { timeout: 60_000, interval: 50 });
 
+/** That both partitions were restored is told behind the last record. */
+const hasTold = ({ told }: Reader, ended: string, records: number, expired: string) =>
+  vi.waitFor(() =>
+    expect([...told].sort()).toEqual(
+      PARTITIONS.flatMap((p) => [`${p}: ended ${ended} records ${records}`, `${p}: expired ${expired} restored`]),
+    ),
+  );
+
 /** `[first, next)` of both partitions, as Kafka has it. */
 const inKafka = async (first: number, next: number): Promise<LakeRecord[][]> => {
   const all: LakeRecord[][] = [];
@@ -147,7 +155,7 @@ it('a group that Kafka has overtaken gets every record once, byte for byte, from
   expect(after.got).toEqual(truth);
   await publish(20);
   await untilRead(after, 370);
-  expect(after.told.sort()).toEqual(PARTITIONS.flatMap((p) => [`${p}: ended 100-400 records 300`, `${p}: expired 100-350 restored`]));
+  await hasTold(after, '100-400', 300, '100-350');
   const report = await after.runtime.stop();
   expect(report).toMatchObject({ abandonedRecords: 0, committed: true, closed: true });
   const again = await reader();
@@ -168,7 +176,7 @@ it('a record that Kafka keeps for long enough is read there, although the lake h
   const after = await reader({ retentionMs: 3_600_000 });
   await untilRead(after, 200);
   expect(after.got).toEqual(truth);
-  expect(after.told.sort()).toEqual(PARTITIONS.flatMap((p) => [`${p}: ended 10-60 records 50`, `${p}: expired 10-60 restored`]));
+  await hasTold(after, '10-60', 50, '10-60');
 });
 
 it('what is not archived yet is waited for, and read when the archiver has written it', async () => {
@@ -236,7 +244,7 @@ it('a group whose commits Kafka forgot, and whose records it deleted, is restore
     const after = await reader({ positions });
     await untilRead(after, 100);
     expect(after.got).toEqual(truth);
-    expect(after.told.sort()).toEqual(PARTITIONS.flatMap((p) => [`${p}: ended 40-140 records 100`, `${p}: expired 40-140 restored`]));
+    await hasTold(after, '40-140', 100, '40-140');
     await after.runtime.stop();
   } finally {
     await publisher.close(5000);

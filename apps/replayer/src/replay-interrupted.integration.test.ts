@@ -1,12 +1,14 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { at, PLAN, ReplayBench } from './testing/replay-bench.ts';
 import { ReplayTaker } from './testing/replay-taker.ts';
+import type { RunProcess } from './testing/run-process.ts';
 
 /** Of partition 0's offsets [10, 95), and what of partition 1 arrived beside them. */
 const RECORDS = 85 + 43;
 /** A record has 14 or 15 bytes: about forty a second, a few at a time. */
 const SLOWLY = ['--rate', '600'];
-const WAIT = { timeout: 20_000, interval: 50 };
+/** Processes begin from their sources, beside all other tests. */
+const WAIT = { timeout: 40_000, interval: 50 };
 
 let bench: ReplayBench;
 beforeAll(async () => {
@@ -18,11 +20,20 @@ afterAll(() => bench?.close());
 
 let before: number;
 beforeEach(async () => {
-  bench.interrupted = new AbortController();
   before = await bench.sideRecords();
 });
+afterEach(() => bench.endRuns());
 
 const sent = async (): Promise<number> => (await bench.sideRecords()) - before;
+
+/** Waits until a run that still goes on has sent so many records, and otherwise says what it told. */
+async function hasSent(run: RunProcess, records: number): Promise<void> {
+  await vi.waitFor(async () => {
+    const there = await sent();
+    if (there < records) throw new Error(`${there} records are sent; it told: ${run.told}`);
+  }, WAIT);
+  expect(run.isRunning, run.told).toBe(true);
+}
 
 async function planned(): Promise<string> {
   return String((await bench.json(...PLAN, '--from', at(0, 10), '--to', at(0, 95))).id);
@@ -42,8 +53,7 @@ it('killed with kill -9 again and again and resumed, the receipt is true and eac
   const id = await planned();
   for (const [kill, upTo] of [1, 30, 70].entries()) {
     const run = bench.process('run', id, ...SLOWLY, '--detach');
-    await expect.poll(async () => (await sent()) >= upTo || !run.isRunning, WAIT).toBe(true);
-    expect(run.isRunning, run.told).toBe(true);
+    await hasSent(run, upTo);
     await run.kill();
     if (kill > 0) expect(run.told).toContain('goes on behind what stands in the side channel');
   }
@@ -118,7 +128,7 @@ it('cancelled while it is sent: it stops, what stands on the side channel is app
 it('cancelled behind a sender that was killed: what it had sent is found on the side channel', async () => {
   const id = await planned();
   const run = bench.process('run', id, ...SLOWLY, '--detach');
-  await expect.poll(sent, WAIT).toBeGreaterThan(20);
+  await hasSent(run, 21);
   await run.kill();
   const there = await sent();
   expect((await bench.replay('cancel', id)).code).toBe(0);

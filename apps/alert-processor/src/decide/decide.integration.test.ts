@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { afterEach, expect, test, vi } from 'vitest';
 import { DecideRig, PANE_MS, WINDOW_MS } from '../testing/decide-rig.ts';
 import { killMember, killMembers } from '../testing/member.ts';
+import { isPending } from './episodes.ts';
 import { incidentKey } from './subject.ts';
 
 const RULE = 'events-by-service';
@@ -71,6 +72,8 @@ test('a second member takes partitions over, and all when the first is killed: e
   await made.start(1);
   for (const service of services.slice(4, 8)) await made.count(service, pane, 6);
   await soon(() => expect(made.keys).toHaveLength(8));
+  // What is pending when a member dies is sent again, and that is another test.
+  await soon(async () => expect((await made.alerts()).flatMap(({ transitions }) => transitions).filter(isPending)).toEqual([]));
   await killMember(first);
   for (const service of services.slice(8)) await made.count(service, pane, 6);
   // Read again from the begin, as a stage 1 that went back would write it.

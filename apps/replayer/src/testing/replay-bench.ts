@@ -39,6 +39,7 @@ export class ReplayBench {
   readonly sideTopic = sideTopicName(this.topic, 'indexer', 'replay');
   readonly #made: string[] = [this.topic];
   readonly positionsTopic = `${this.topic}-positions`;
+  readonly #processes: RunProcess[] = [];
   interrupted = new AbortController();
   incarnation = '';
 
@@ -134,7 +135,18 @@ export class ReplayBench {
 
   /** `tailrace replay ...` as a process that can be killed. */
   process(...argv: readonly string[]): RunProcess {
-    return new RunProcess(this.#environment, this.topic, this.positionsTopic, argv);
+    const run = new RunProcess(this.#environment, this.topic, this.positionsTopic, argv);
+    this.#processes.push(run);
+    return run;
+  }
+
+  /** Ends every run. One replay at a time goes into a consumer: what a failed test left open, all later ones would wait for. */
+  async endRuns(): Promise<void> {
+    this.interrupted.abort();
+    await Promise.all(this.#processes.map((run) => run.kill()));
+    this.interrupted = new AbortController();
+    for (const { id, state } of (await this.json('ls')).plans)
+      if (state === 'begun' || state === 'sent') await this.replay('cancel', String(id));
   }
 
   async deleteBefore(partition: number, offset: number, topic = this.topic): Promise<void> {
