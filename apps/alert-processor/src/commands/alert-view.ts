@@ -2,20 +2,13 @@ import { isoTime } from '@tailrace/kafka-kit';
 import { printable } from '@tailrace/service';
 import type { AlertState, Send, Transition } from '../decide/alert-state.ts';
 import { GIVEN_UP } from '../decide/episodes.ts';
-import { groupValues, incidentKey } from '../decide/subject.ts';
+import { incidentKey } from '../decide/subject.ts';
+import { groupWords, type NamedGroup, namedGroup } from '../rules/group-words.ts';
 import { SEVERITIES } from '../rules/rule.ts';
 
 /** Names and values of the group, as people are shown it: by the names that were told, or in order where nothing was told. */
-export function groupOf(state: AlertState): Readonly<Record<string, string | null>> {
-  const told = state.transitions.at(-1)?.notification.group;
-  return told ?? Object.fromEntries(groupValues(state.group).map((value, i) => [String(i + 1), value]));
-}
-
-/** `service=shop, region=(none)`. */
-export function groupWords(group: Readonly<Record<string, string | null>>): string {
-  return Object.entries(group)
-    .map(([name, value]) => `${name}=${value ?? '(none)'}`)
-    .join(', ');
+export function groupOf(state: AlertState): NamedGroup {
+  return state.transitions.at(-1)?.notification.group ?? namedGroup(undefined, state.group);
 }
 
 /** A transition that a channel was not, or is not yet, told of. */

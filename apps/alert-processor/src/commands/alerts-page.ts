@@ -32,6 +32,8 @@ An **incident** is one episode of one alert: rule, a hash of the group, and the 
 
 While a silence holds nobody is told of the alerts under it; they fire, end, are kept and listed all the same. When it ends, or is taken back, and an alert still fires, they are told then; what fired and ended under it is told to nobody. Whoever was told that an alert fires is told that it is over, also under a silence. A silence is of one group of a rule, of a rule, or of all rules, and lasts for at most 30 days; one that is to be kept stands in the rules file, under \`silences\` ([rules.md](rules.md)).
 
+The rule's name is held against the rules of \`ALERT_RULES\` (with \`--endpoints\` of \`npm start\`, those of that start), and against what has fired; where neither knows it, it is taken, and said that it was not checked. A group's values can not be checked: \`silence\` says how many of the alerts that fire now it matches. A group that has not fired yet can be silenced where the rules are known.
+
 \`silence\` writes to every partition of \`alert-partials\` and waits until all of them hold it, for up to 15 s. While no alert processor runs it says so: the silence then holds before the next one decides anything, if that is within two days (and if one ever ran: it says so, too).
 
 ${usages(alerts)}

@@ -2,7 +2,8 @@ import { TAILRACE } from '@tailrace/kafka-kit';
 import { ConfigError } from '@tailrace/service';
 import type { AlertState } from '../decide/alert-state.ts';
 import { incidentKey } from '../decide/subject.ts';
-import { alertJson, alertPage, groupOf, groupWords, inOrder } from './alert-view.ts';
+import { groupWords } from '../rules/group-words.ts';
+import { alertJson, alertPage, groupOf, inOrder } from './alert-view.ts';
 import { type AlertTopics, withAlerts } from './alerts-kafka.ts';
 import { EXIT, type Ports } from './ports.ts';
 
