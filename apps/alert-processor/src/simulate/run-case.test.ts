@@ -61,7 +61,11 @@ describe('a test case', () => {
 
   it.each([
     ['an alert that nobody expects', '[]', 'errors service=shop fired at 15s: not expected. count 11 > 10 in 1 min.'],
-    ['a wrong time', `[{${EXPECTED}, fires_at: 16s..17s}]`, 'errors service=shop fired at 15s: expected at 16s..17s. count 11 > 10 in 1 min.'],
+    [
+      'a wrong time',
+      `[{${EXPECTED}, fires_at: 16s..17s}]`,
+      'errors service=shop fired at 15s: expected at 16s..17s. count 11 > 10 in 1 min.',
+    ],
     ['a wrong end', `[{${EXPECTED}, fires_at: 15s, resolves_at: 1m}]`, 'errors service=shop was over at 2m20s: expected at 1m.'],
     ['an end', `[{${EXPECTED}, fires_at: 15s, resolves_at: never}]`, 'errors service=shop was over at 2m20s: expected never.'],
     ['a severity', `[{${EXPECTED}, fires_at: 15s, severity: info}]`, 'errors service=shop has the severity critical: expected info.'],
