@@ -35,7 +35,7 @@ export const NOTIFIERS_FILE = {
 
 /** Reads a notifiers file: notifiers that are ready to send, or every problem with its line and column. Never throws, and no problem shows a secret. */
 export function readNotifiers(text: string, options: NotifiersOptions): ReadNotifiers {
-  const reading = new Reading(options.file, text, WHAT);
+  const reading = new Reading(options.file, text, { what: WHAT });
   const { root } = reading;
   if (root === undefined) {
     if (reading.problems.length === 0) reading.problem(0, 'The file is empty: it has at least notifiers: [].');

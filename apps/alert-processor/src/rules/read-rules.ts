@@ -12,6 +12,8 @@ import { readKeys, type ValuesOf } from './shapes.ts';
 export interface RulesOptions {
   readonly paneMs: number;
   readonly latenessMs: number;
+  /** Names of the notifiers that there are: a rule that tells another one is refused. Undefined: not known, and not looked at. */
+  readonly notifiers?: readonly string[] | undefined;
 }
 
 export interface RulesText {
@@ -28,9 +30,10 @@ export function readRules(text: string, { file, ...options }: RulesOptions & { r
 }
 
 /** Reads files that belong together: names are unique over all of them, and a silence may name a rule of another file. */
-export function readRuleFiles(files: readonly RulesText[], options: RulesOptions): ReadRules {
-  const readings = files.map(({ file, text }) => new Reading(file, text));
+export function readRuleFiles(files: readonly RulesText[], { notifiers, ...options }: RulesOptions): ReadRules {
+  const readings = files.map(({ file, text }) => new Reading(file, text, { notifiers }));
   const rules = new Map<string, Rule>();
+  const names = new Set<string>();
   const quiet: { readonly reading: Reading; readonly node: Node; readonly values: SilenceValues }[] = [];
   for (const reading of readings) {
     const { root } = reading;
@@ -40,8 +43,10 @@ export function readRuleFiles(files: readonly RulesText[], options: RulesOptions
     }
     const content = readKeys(fileKeys, 'a rules file', root, reading);
     for (const { value, node } of content.rules ?? []) {
-      if (rules.has(value.name))
-        reading.problem(reading.find(node, 'name'), `There is another rule named ${value.name}: names are unique.`);
+      const { name } = value;
+      if (name !== undefined && names.has(name))
+        reading.problem(reading.find(node, 'name'), `There is another rule named ${name}: names are unique.`);
+      if (name !== undefined) names.add(name);
       const rule = buildRule(value, { reading, node }, options);
       if (rule !== undefined) rules.set(rule.name, rule);
     }

@@ -23,7 +23,7 @@ export interface Key<T> {
 
 export type KeyTable = Readonly<Record<string, Key<unknown>>>;
 
-type ValueOf<K> = K extends Key<infer T> ? T : never;
+export type ValueOf<K> = K extends Key<infer T> ? T : never;
 
 /** What a map of these keys is read as: an absent key is undefined. */
 export type ValuesOf<K extends KeyTable> = {
@@ -42,13 +42,13 @@ function unfit(node: Node, reading: Reading, words: string): undefined {
   return undefined;
 }
 
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
 
 /** The text of a scalar; `undefined` where it is none. */
-function textOf(node: Node): string | undefined {
+export function textOf(node: Node): string | undefined {
   return isScalar(node) && typeof node.value === 'string' ? node.value : undefined;
 }
 
@@ -71,11 +71,17 @@ export function text({ min = 1, max, pattern, words = `a text of ${min} to ${max
   };
 }
 
-/** Text that means something else: `parse` gives its meaning, or a sentence about what is wrong with it and from which character on. */
+interface TextProblem {
+  readonly problem: string;
+  /** From which character on. */
+  readonly at?: number;
+}
+
+/** Text that means something else: `parse` gives its meaning, or what is wrong with it. */
 export function meant<T>(
   words: string,
   schema: object,
-  parse: (text: string) => { readonly value: T } | { readonly problem: string; readonly at?: number },
+  parse: (text: string) => { readonly value: T } | TextProblem | { readonly problems: readonly TextProblem[] },
 ): Shape<T> {
   return {
     words,
@@ -85,7 +91,8 @@ export function meant<T>(
       if (found === undefined) return unfit(node, reading, words);
       const parsed = parse(found);
       if ('value' in parsed) return parsed.value;
-      reading.problem(reading.placeIn(node, parsed.at ?? 0), parsed.problem);
+      const problems = 'problems' in parsed ? parsed.problems : [parsed];
+      for (const { problem, at = 0 } of problems) reading.problem(reading.placeIn(node, at), problem);
       return undefined;
     },
   };
@@ -190,7 +197,12 @@ export function map<const K extends KeyTable>(keys: K, what: string): Shape<Valu
   };
 }
 
-/** The values of a map of known keys that could be read, whatever is wrong with the others. */
+/** A map of which every value is read for itself: one that does not fit hides nothing of what is wrong between the others. */
+export function parts<const K extends KeyTable>(keys: K, what: string): Shape<Partial<ValuesOf<K>>> {
+  return { ...map(keys, what), read: (node, reading) => readKeys(keys, what, node, reading) };
+}
+
+/** The values of a map of known keys that could be read, whatever is wrong with the others; undefined, and there, where the value does not fit. */
 export function readKeys<const K extends KeyTable>(keys: K, what: string, node: Node, reading: Reading): Partial<ValuesOf<K>> {
   const values: Record<string, unknown> = {};
   if (reading.full) reading.problem(node, 'This was not looked at.');
@@ -236,49 +248,8 @@ export interface Item<T> {
   readonly node: Node;
 }
 
-/** Of several forms the one that is named: either what `plain` reads, or a map with exactly one of the keys. */
-export type Variant<P, K extends KeyTable> =
-  | { readonly kind: 'plain'; readonly value: P }
-  | { [N in keyof K]: { readonly kind: N; readonly value: ValueOf<K[N]> } }[keyof K];
-
-export function variant<P, const K extends KeyTable>(plain: Shape<P>, keys: K, what: string): Shape<Variant<P, K>> {
-  const names = Object.keys(keys);
-  const words = `${plain.words}, or a map with one of ${names.join(', ')}`;
-  return {
-    words,
-    keys,
-    schema: {
-      anyOf: [
-        plain.schema,
-        ...Object.entries(keys).map(([name, { shape, about }]) => ({
-          type: 'object',
-          description: about,
-          properties: { [name]: shape.schema },
-          required: [name],
-          additionalProperties: false,
-        })),
-      ],
-    },
-    read: (node, reading) => {
-      if (!isMap(node)) {
-        const value = plain.read(node, reading);
-        return value === undefined ? undefined : { kind: 'plain', value };
-      }
-      const [pair, ...others] = node.items;
-      const name = textOf((pair?.key ?? node) as Node) ?? '';
-      const known = Object.hasOwn(keys, name) ? keys[name] : undefined;
-      if (pair === undefined || others.length > 0 || known === undefined) {
-        reading.problem(node, `${what} is ${words}${known === undefined ? didYouMean(name, names) : ''}.`);
-        return undefined;
-      }
-      const value: unknown = readValue(pair.value, pair.key as Node, known.shape, reading);
-      return value === undefined ? undefined : ({ kind: name, value } as Variant<P, K>);
-    },
-  };
-}
-
 /** The value behind a key or in a list; where there is none, the problem stands at `holder`. */
-function readValue<T>(value: unknown, holder: Node, shape: Shape<T>, reading: Reading): T | undefined {
+export function readValue<T>(value: unknown, holder: Node, shape: Shape<T>, reading: Reading): T | undefined {
   if (isNode(value)) return shape.read(value, reading);
   reading.problem(holder, `This must be ${shape.words}, and nothing is there.`);
   return undefined;
