@@ -56,11 +56,12 @@ export class Decider {
     this.#panes ??= new PaneStore(rules.paneMs);
     this.#silences.setFile(rules.silences);
     const before = this.#deciders;
+    const settledMs = this.settledMs;
     this.#deciders = new Map();
     this.#subjects = new Map();
     for (const rule of rules.rules) {
       this.#subjects.set(rule.name, subjectOf(rule, this.#options.channels));
-      this.#deciders.set(rule.name, this.#deciderOf(rule, rules, before.get(rule.name), this.#panes));
+      this.#deciders.set(rule.name, this.#deciderOf(rule, rules, before.get(rule.name) ?? settledMs, this.#panes));
     }
     this.#panes.setLoaded(rules.rules);
     this.#rules = rules;
@@ -223,7 +224,8 @@ export class Decider {
     for (const decider of this.#deciders.values()) decider.settledMs = limited(decider.settledMs);
   }
 
-  #deciderOf(rule: Rule, { paneMs }: RuleSet, before: RuleDecider | undefined, panes: PaneStore): RuleDecider {
+  /** `before`: the decider that the rule had, or up to where all others have decided. */
+  #deciderOf(rule: Rule, { paneMs }: RuleSet, before: RuleDecider | number | undefined, panes: PaneStore): RuleDecider {
     const store = panes.take(rule);
     const decider = new RuleDecider(rule, {
       paneMs,
@@ -238,7 +240,9 @@ export class Decider {
         deciding: (group) => this.#deciding(rule.name, group),
       },
     });
-    decider.settledMs = before === undefined && this.#nowMs === 0 ? this.#restoredMs : before?.settledMs;
+    // Of a new rule nothing is left to decide up to where the others are, but what another process has counted of it.
+    decider.settledMs =
+      before instanceof RuleDecider ? before.settledMs : before === undefined ? undefined : Math.min(before, store.oldestMs);
     store.allChanged();
     return decider;
   }
@@ -275,12 +279,12 @@ export class Decider {
     const told: (AlertState | undefined)[] = [];
     for (const [name, decider] of this.#deciders) {
       for (const state of this.#gone.without(this.#states.firing(name)))
-        told.push(wentOn(state, this.#deciding(name, state.group), () => decider.evidence(state.group)));
+        told.push(wentOn(state, this.#deciding(name, state.group), decider.present(state.group)));
     }
     for (const { state, subject, evidence } of this.#self.firing()) {
       const silencedBy = this.#silences.over(state.rule, state.group, this.#nowMs);
       const deciding = { subject, group: state.group, nowMs: this.#nowMs, epoch: this.#options.ownEpoch, silencedBy };
-      told.push(wentOn(state, deciding, () => evidence));
+      told.push(wentOn(state, deciding, { evidence: () => evidence, holds: () => true }));
     }
     for (const state of told) if (state !== undefined) this.#states.write(state);
   }

@@ -138,3 +138,29 @@ test('an incident that is found late takes no start that was told, whatever beca
   bench.mark(25);
   expect(bench.tick()).toEqual([firingAt, firingAt.replace('firing', 'resolved')]);
 });
+
+test('a new rule let the time up to which all is decided fall back by an hour', () => {
+  const bench = new DeciderBench();
+  bench.mark(100);
+  bench.tick();
+  expect(bench.decider.settledMs).toBe(T0 + 100 * PANE_MS);
+  bench.setRules([plainRule(), plainRule({ name: 'new' })]);
+  bench.tick();
+  expect(bench.decider.settledMs).toBe(T0 + 100 * PANE_MS);
+  bench.mark(101, { ruleFromMs: new Map([['new', T0 + 101 * PANE_MS]]) });
+  bench.tick();
+  expect(bench.decider.settledMs).toBe(T0 + 101 * PANE_MS);
+});
+
+test('a new rule that another process has counted for a while is decided from there on', () => {
+  const bench = new DeciderBench();
+  bench.mark(0);
+  bench.tick();
+  const name = 'new';
+  bench.count(50, 6, { rule: { name, version: 'v1' } });
+  bench.mark(100);
+  bench.tick();
+  bench.setRules([plainRule(), plainRule({ name })]);
+  bench.mark(100, { fromMs: T0 });
+  expect(bench.tick()).toEqual(['firing@45', 'resolved@45']);
+});

@@ -12,6 +12,13 @@ export interface Deciding {
   readonly silencedBy: string | undefined;
 }
 
+/** What an alert that fires looks like at the moment: for a notification that no window brings about. */
+export interface Present {
+  readonly evidence: () => Evidence;
+  /** Whether the newest window fires, too: an episode goes on until a whole window is counted that does not. */
+  readonly holds: () => boolean;
+}
+
 /** A window that fires, or that ends the firing. */
 export interface Turn {
   readonly startMs: number;
@@ -43,11 +50,15 @@ function sendsOf(key: string, channels: readonly string[]): Send[] {
   return channels.map((channel) => ({ key, channel, status: 'pending', attempts: 0 }));
 }
 
-function transitionOf({ subject, group, nowMs, silencedBy }: Deciding, told: Omit<Told, 'decidedMs'>): Transition {
+function transitionOf(
+  { subject, group, nowMs, silencedBy }: Deciding,
+  told: Omit<Told, 'decidedMs'>,
+  channels = subject.channels,
+): Transition {
   const notification = notificationOf(subject, group, { ...told, decidedMs: nowMs });
   const common = { name: told.name, atMs: nowMs, notification };
   if (silencedBy !== undefined) return { ...common, silencedBy, sends: [] };
-  return { ...common, sends: sendsOf(notification.key, subject.channels) };
+  return { ...common, sends: sendsOf(notification.key, channels) };
 }
 
 function pendingOf(transitions: readonly Transition[]): number {
@@ -202,21 +213,31 @@ function toldAfterSilence(state: AlertState, deciding: Deciding, evidence: Evide
   return changed({ ...state, transitions: state.transitions.map((each) => (each === untold ? told : each)) }, deciding);
 }
 
-/** It still fires, and the time to say so again has come. Undefined: it has not, or the last word did not get through yet. */
+/** The subject's channels that have nothing of the episode to tell: one that can not be reached must not keep the others from being told again. */
+function freeChannels({ transitions, episodeMs }: AlertState, { channels }: Subject): readonly string[] {
+  const waiting = transitions
+    .filter((each) => isOf(each, episodeMs))
+    .flatMap(({ sends }) => sends.filter(({ status }) => status === 'pending').map(({ channel }) => channel));
+  return channels.filter((channel) => !waiting.includes(channel));
+}
+
+/** It still fires, and the time to say so again has come, for each channel that the last word got through to. Undefined: there is nothing to say. */
 function toldAgain(state: AlertState, deciding: Deciding, evidence: () => Evidence): AlertState | undefined {
   const { renotifyMs } = deciding.subject;
   if (renotifyMs === undefined || state.state !== 'firing' || deciding.silencedBy !== undefined) return undefined;
   const last = state.transitions.findLast((each) => isOf(each, state.episodeMs));
-  if (last === undefined || deciding.nowMs - last.atMs < renotifyMs || isPending(last)) return undefined;
+  if (last === undefined || deciding.nowMs - last.atMs < renotifyMs) return undefined;
+  const channels = freeChannels(state, deciding.subject);
+  if (channels.length === 0) return undefined;
   const name = `again-${last.name === 'firing' ? 1 : Number(last.name.slice('again-'.length)) + 1}`;
   const told = { name, status: 'firing', episodeMs: state.episodeMs, evidence: evidence(), ...toldBefore(state) } as const;
-  const again = transitionOf(deciding, told);
-  return changed({ ...state, transitions: [...state.transitions, again] }, deciding);
+  return changed({ ...state, transitions: [...state.transitions, transitionOf(deciding, told, channels)] }, deciding);
 }
 
 /** What time brings about in an alert that fires; undefined: nothing that is to be written. */
-export function wentOn(state: AlertState, deciding: Deciding, evidence: () => Evidence): AlertState | undefined {
-  if (deciding.silencedBy === undefined && isUntold(state)) return toldAfterSilence(state, deciding, evidence());
+export function wentOn(state: AlertState, deciding: Deciding, { evidence, holds }: Present): AlertState | undefined {
+  // Nobody is woken for what nobody was told of and is over but for the proof: should it fire once more before that, it is told then.
+  if (deciding.silencedBy === undefined && isUntold(state) && holds()) return toldAfterSilence(state, deciding, evidence());
   const again = toldAgain(state, deciding, evidence);
   if (again !== undefined) return again;
   // Written anew before the log forgets it.

@@ -1,7 +1,7 @@
 import type { Rule } from '../rules/rule.ts';
 import type { AlertState } from './alert-state.ts';
 import { type Coverage, ruleKey } from './coverage.ts';
-import { begun, type Deciding, earlierFound, earlierTold, resolved, type Turn } from './episodes.ts';
+import { begun, type Deciding, earlierFound, earlierTold, type Present, resolved, type Turn } from './episodes.ts';
 import { evidenceOf } from './evidence.ts';
 import type { GroupPanes, RulePanes } from './pane-store.ts';
 import { endAfter, firesAt, firesEarly, lookBackMs, readBackMs, stepMs, viewWindow, type WindowContext } from './windows.ts';
@@ -59,11 +59,15 @@ export class RuleDecider {
     this.store.changed.clear();
   }
 
-  /** What the group's newest windows say now: for a notification that no window brings about. */
-  evidence(group: string) {
+  /** What the group's newest window says now. */
+  present(group: string): Present {
     const panes = this.store.groups.get(group);
     const endMs = endAfter(Math.max(panes?.newestMs ?? 0, (this.settledMs ?? 0) - this.#stepMs), this.#stepMs);
-    return evidenceOf(this.#context, viewWindow(this.#context, panes, endMs));
+    return {
+      evidence: () => evidenceOf(this.#context, viewWindow(this.#context, panes, endMs)),
+      // What does not fire early fires on windows that are settled.
+      holds: () => !firesEarly(this.rule) || firesAt(this.#context, panes, endMs, true) === 'holds',
+    };
   }
 
   /**

@@ -68,6 +68,52 @@ test('it is told again while it fires, and not before the last word got through'
   expect(bench.tick()).toEqual(['again-2@-4']);
 });
 
+test('a channel that could not be reached kept all others from being told again', () => {
+  const bench = new DeciderBench([plainRule({ renotifyMs: 60_000 })], { channels: ['oncall', 'dead'] });
+  bench.mark(0);
+  bench.count(1, 6);
+  // `oncall` takes everything, `dead` nothing.
+  expect(bench.tick()).toEqual(['firing@-4']);
+  bench.tick({ afterMs: 60_000 });
+  bench.tick({ afterMs: 60_000 });
+  const sends = () =>
+    bench.state()?.transitions.map(({ name, sends: each }) => [name, each.map(({ channel, status }) => `${channel} ${status}`)]);
+  expect(sends()).toEqual([
+    ['firing', ['oncall sent', 'dead pending']],
+    ['again-1', ['oncall sent']],
+    ['again-2', ['oncall sent']],
+  ]);
+  const { key } = bench.state()?.transitions[0]?.notification ?? { key: '' };
+  bench.decider.delivered(key, 'dead', { kind: 'sent' }, 9, bench.nowMs);
+  bench.tick({ afterMs: 60_000 });
+  expect(sends()?.at(-1)).toEqual(['again-3', ['oncall sent', 'dead pending']]);
+  bench.mark(20);
+  expect(bench.tick()).toContain('resolved@-4');
+  expect(sends()?.at(-1)).toEqual(['resolved', ['oncall sent', 'dead pending']]);
+});
+
+test('a silence that was taken back told of what is over but for the proof: it is told when it fires once more', () => {
+  const rule = plainRule({ condition: { operator: '>', threshold: 5 } });
+  const bench = firingBench(rule);
+  bench.decider.accept(silence(T0 + HOUR_MS), T0);
+  bench.tick();
+  bench.count(8, 1);
+  bench.tick();
+  bench.decider.accept(silence(T0 - HOUR_MS), T0);
+  expect(bench.tick()).toEqual([]);
+  bench.count(9, 6);
+  expect(bench.tick()).toEqual(['firing@-4']);
+  const over = firingBench(rule);
+  over.decider.accept(silence(T0 + HOUR_MS), T0);
+  over.tick();
+  over.count(8, 1);
+  over.decider.accept(silence(T0 - HOUR_MS), T0);
+  expect(over.tick()).toEqual([]);
+  over.mark(20);
+  expect(over.tick()).toEqual([]);
+  expect(over.state()?.state).toBe('ok');
+});
+
 test('tries that fail are written at every doubling; the end of a delivery always, and only once', () => {
   const bench = firingBench();
   bench.tick({ sends: false });

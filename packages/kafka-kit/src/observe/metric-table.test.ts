@@ -45,6 +45,16 @@ it('registers every row; counters with known values start at 0, and a gauge show
   expect(text).toContain('x_took_seconds_bucket{le="2"} 1\n');
 });
 
+it('a gauge without labels was 0 before anybody had set it', async () => {
+  const registry = new Registry();
+  let seconds: number | undefined;
+  const row = { ...TABLE.open, name: 'x_warm_seconds', labels: {} } as const;
+  registerMetrics(registry, { warm: row }, { warm: (set) => (seconds === undefined ? undefined : set({}, seconds)) });
+  expect(await registry.metrics()).not.toContain('\nx_warm_seconds');
+  seconds = 4;
+  expect(await registry.metrics()).toContain('\nx_warm_seconds 4\n');
+});
+
 it('names what is dead and what is out of its bound', async () => {
   const registry = new Registry();
   const figures = registerMetrics(registry, TABLE, { open: () => {} });

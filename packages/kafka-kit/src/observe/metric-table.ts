@@ -70,6 +70,8 @@ function gauge({ name, says: help }: MetricRow, labelNames: string[], registers:
     collect() {
       // What is gone, like a partition that went to another member, must leave no sample behind: two members would show it.
       this.reset();
+      // One without labels would be 0 by itself, and say what nobody knows.
+      this.remove({});
       read?.((labels, value) => this.set(labels, value));
     },
   });
