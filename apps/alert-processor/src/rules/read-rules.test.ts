@@ -122,6 +122,22 @@ describe('keys that do not go together', () => {
       '3:14: {region} is replaced only where group_by has it: it has service.',
     ],
     [withLines('    group_by: [service, host, service]\n'), '8:15: service stands twice in group_by.'],
+    [
+      changed('response: {do: look, do_not: wait}', 'response:\n    do: look\n    do_not: wait'),
+      '7:14: This must be a map with the keys of response, and nothing is there: they stand in the lines below it, further right.',
+    ],
+    [
+      changed('  - name', '    name'),
+      '2:5: This must be a list of at most 1000 rules, and a map is not: begin each of its items with "- ".',
+    ],
+    [
+      changed('measure: count', 'measure: {percentile: {field: latency_ms, p: 0.95}}'),
+      '4:50: A percentile is named in percent: p: 95 where 0.95 is meant as a part of 1.',
+    ],
+    [
+      changed('measure: count', 'measure: {percentile: {field: latency_ms, p: 100}}'),
+      '4:50: This must be a number from 1 to 99.99, and 100 is not.',
+    ],
     [withLines('    min_count: 0\n'), '8:16: This must be a whole number from 1 to 1000000000, and 0 is not.'],
     [
       withLines('    runbook: example.com\n'),
@@ -140,8 +156,12 @@ describe('keys that do not go together', () => {
     ],
     [withLines(withLines('').slice('rules:\n'.length)), '8:11: There is another rule named a: names are unique.'],
     [
+      withLines('silences:\n  - {rule: other, from: 2026-01-01T00:00:00Z, until: 2026-01-02T00:00:00Z, comment: x}\n'),
+      '9:12: There is no rule other.',
+    ],
+    [
       withLines('silences:\n  - {rule: b, from: 2026-01-01T00:00:00Z, until: 2026-01-02T00:00:00Z, comment: x}\n'),
-      '9:12: There is no rule b.',
+      '9:12: There is no rule b (did you mean a?).',
     ],
     [
       withLines('silences:\n  - {from: 2026-01-02T00:00:00Z, until: 2026-01-02T00:00:00Z, comment: x}\n'),

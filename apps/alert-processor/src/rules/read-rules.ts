@@ -3,6 +3,7 @@ import type { Node } from 'yaml';
 import type { Silence } from '../messages/message.ts';
 import { reachOf } from '../panes/check-reach.ts';
 import { buildRule } from './build-rule.ts';
+import { didYouMean } from './did-you-mean.ts';
 import { groupText } from './group-of.ts';
 import { Reading, type RuleProblem } from './reading.ts';
 import type { Rule, RuleSet } from './rule.ts';
@@ -73,7 +74,8 @@ function silenceOf(
   if (until <= from) reading.problem(reading.find(node, 'until'), 'A silence ends after it begins: until must be later than from.');
   const rule = name === undefined ? undefined : rules.get(name);
   // While a rule has problems of its own, it is not told to be missing.
-  if (name !== undefined && rule === undefined && allRead) reading.problem(reading.find(node, 'rule'), `There is no rule ${name}.`);
+  if (name !== undefined && rule === undefined && allRead)
+    reading.problem(reading.find(node, 'rule'), `There is no rule ${name}${didYouMean(name, [...rules.keys()])}.`);
   if (group !== undefined && name === undefined) reading.problem(reading.find(node, 'group'), 'A group is one of a rule: name the rule.');
   const silence = { fromMs: from, untilMs: until, comment, ...(name === undefined ? {} : { rule: name }) };
   if (group === undefined || rule === undefined) return { id: silenceId(silence), ...silence };

@@ -36,6 +36,22 @@ const notifierName: Shape<string> = {
 
 const windowLength = duration(SECOND_MS, DAY_MS);
 
+const percentRange = number({ min: 1, max: 99.99, whole: false });
+
+/** Where others write 0.99. */
+const percent: Shape<number> = {
+  ...percentRange,
+  read: (node, reading) => {
+    const { value } = node as { readonly value?: unknown };
+    if (typeof value !== 'number' || value <= 0 || value >= 1) return percentRange.read(node, reading);
+    reading.problem(
+      node,
+      `A percentile is named in percent: p: ${Number((value * 100).toPrecision(12))} where ${value} is meant as a part of 1.`,
+    );
+    return undefined;
+  },
+};
+
 /** Measures that need more than their name. */
 export const measureKeys = {
   ratio: {
@@ -50,7 +66,7 @@ export const measureKeys = {
       {
         field: { shape: numberField, required: true, about: 'The field.' },
         p: {
-          shape: number({ min: 0.01, max: 99.99, whole: false }),
+          shape: percent,
           required: true,
           about: 'Which percentile: 95 is the one that 95 % are below.',
         },

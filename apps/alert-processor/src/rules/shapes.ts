@@ -1,5 +1,5 @@
 /** The forms that values of a rules file may have. From one table of them come the reader, the JSON Schema for editors, and the page in docs/reference. */
-import { isMap, isNode, isScalar, isSeq, type Node } from 'yaml';
+import { isMap, isNode, isScalar, isSeq, type Node, type YAMLMap } from 'yaml';
 import { didYouMean } from './did-you-mean.ts';
 import type { Reading } from './reading.ts';
 
@@ -32,20 +32,28 @@ export type ValuesOf<K extends KeyTable> = {
 
 const TWICE = 'This key stands twice in one map: keep one of them.';
 
-function unfit(node: Node, reading: Reading, words: string): undefined {
-  if (isScalar(node) && node.value === null) {
-    reading.problem(node, `This must be ${words}, and nothing is there.`);
+/** `advice`: what to do about it, where there is more to say. */
+function unfit(node: Node, reading: Reading, words: string, advice = ''): undefined {
+  if (isNothing(node)) {
+    reading.problem(node, `This must be ${words}, and nothing is there${advice}.`);
     return undefined;
   }
   const found = isMap(node) ? 'a map' : isSeq(node) ? 'a list' : isScalar(node) ? shown(node.value) : 'this';
-  reading.problem(node, `This must be ${words}, and ${found} is not.`);
+  reading.problem(node, `This must be ${words}, and ${found} is not${advice}.`);
   return undefined;
+}
+
+function isNothing(node: unknown): boolean {
+  return node === null || node === undefined || (isScalar(node) && node.value === null);
 }
 
 export function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
+
+const BEGIN_ITEMS = ': begin each of its items with "- "';
+const BELOW = ': they stand in the lines below it, further right';
 
 /** The text of a scalar; `undefined` where it is none. */
 export function textOf(node: Node): string | undefined {
@@ -137,7 +145,7 @@ export function list<T>(of: Shape<T>, { max, what }: { readonly max: number; rea
     words,
     schema: { type: 'array', items: of.schema, maxItems: max },
     read: (node, reading) => {
-      if (!isSeq(node) || node.items.length > max) return unfit(node, reading, words);
+      if (!isSeq(node) || node.items.length > max) return unfit(node, reading, words, isMap(node) ? BEGIN_ITEMS : '');
       const read = node.items.map((item) => readValue(item, node, of, reading));
       return read.some((value) => value === undefined) ? undefined : (read as T[]);
     },
@@ -206,7 +214,8 @@ export function parts<const K extends KeyTable>(keys: K, what: string): Shape<Pa
 export function readKeys<const K extends KeyTable>(keys: K, what: string, node: Node, reading: Reading): Partial<ValuesOf<K>> {
   const values: Record<string, unknown> = {};
   if (reading.full) reading.problem(node, 'This was not looked at.');
-  if (!isMap(node)) return unfit(node, reading, `a map with the keys of ${what}`) ?? {};
+  if (!isMap(node)) return unfit(node, reading, `a map with the keys of ${what}`, isNothing(node) ? BELOW : '') ?? {};
+  const outside = keysOfEmpty(keys, node);
   const names = Object.keys(keys);
   const given = new Set<string>();
   for (const pair of node.items) {
@@ -217,12 +226,19 @@ export function readKeys<const K extends KeyTable>(keys: K, what: string, node: 
     const known = Object.hasOwn(keys, name) ? keys[name] : undefined;
     if (given.has(name)) reading.problem(key, TWICE);
     else if (known !== undefined) values[name] = readValue(pair.value, key, known.shape, reading);
-    else reading.problem(key, `There is no key ${shown(name)} in ${what}${didYouMean(name, names)}: it has ${names.join(', ')}.`);
+    else if (!outside.has(name))
+      reading.problem(key, `There is no key ${shown(name)} in ${what}${didYouMean(name, names)}: it has ${names.join(', ')}.`);
     given.add(name);
   }
   for (const name of names)
     if (keys[name]?.required === true && !given.has(name)) reading.problem(node, `The key ${name} is missing: ${keys[name].about}`);
   return values as Partial<ValuesOf<K>>;
+}
+
+/** The keys of maps in which nothing stands: beside such a map they are meant to be in it, which is told there. */
+function keysOfEmpty(keys: KeyTable, node: YAMLMap): ReadonlySet<string> {
+  const empty = node.items.filter(({ value }) => isNothing(value)).map(({ key }) => textOf(key as Node) ?? '');
+  return new Set(empty.flatMap((name) => (Object.hasOwn(keys, name) ? Object.keys(keys[name]?.shape.keys ?? {}) : [])));
 }
 
 /** A list of which each item is read for itself: one that does not fit hides none of the others. */
@@ -232,7 +248,7 @@ export function items<T>(of: Shape<T>, { max, what }: { readonly max: number; re
     words,
     schema,
     read: (node, reading) => {
-      if (!isSeq(node) || node.items.length > max) return unfit(node, reading, words);
+      if (!isSeq(node) || node.items.length > max) return unfit(node, reading, words, isMap(node) ? BEGIN_ITEMS : '');
       return node.items.flatMap((item) => {
         // The rest is not looked at: it is refused anyway.
         if (reading.full) return [];
