@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { changed, FULL_RULES, problemsOf, ruleOf, rulesOf, withLines } from '../testing/rules-text.ts';
 import { readRuleFiles } from './read-rules.ts';
 import { MAX_FILE_BYTES, MAX_PROBLEMS, problemLine } from './reading.ts';
-
-const IN_QUOTES = 'Put the condition in quotes, like "> 100": without them YAML takes > for something else.';
+import { IN_QUOTES } from './unquoted-conditions.ts';
 
 describe('text that is no rules file', () => {
   it.each([
@@ -23,6 +22,7 @@ describe('text that is no rules file', () => {
     [changed('"> 5"', '> 5'), `6:16: ${IN_QUOTES}`],
     [changed('"> 5"', '>= 5 # five'), `6:16: ${IN_QUOTES}`],
     [changed('"> 5"', '>5'), `6:16: ${IN_QUOTES}`],
+    ['rules: [{name: a, measure: count, condition: > 5, window: 1m}]', `1:46: ${IN_QUOTES}`],
     [`rules: [] #${'x'.repeat(MAX_FILE_BYTES)}`, '1:1: The most that a rules file may have are 512 KiB.'],
   ])('%#', (text, problem) => {
     expect(problemsOf(text)).toEqual([`rules.yaml:${problem}`]);

@@ -1,6 +1,6 @@
 /** Reads YAML into checked values, and keeps where each stood: every problem has its line and column. */
 import { isMap, isScalar, Lexer, LineCounter, type Node, parseDocument, type YAMLMap } from 'yaml';
-import { inQuotes, unquotedConditions } from './unquoted-conditions.ts';
+import { IN_QUOTES, inQuotes, unquotedConditions } from './unquoted-conditions.ts';
 import { yamlFault } from './yaml-faults.ts';
 
 /** What is wrong with a rules file: one sentence, and where. Line and column count from 1. */
@@ -59,8 +59,7 @@ export class Reading {
     let document = parseDocument(text, OPTIONS);
     const unquoted = unquotedConditions(document, text);
     if (unquoted.length > 0) {
-      for (const { at } of unquoted.slice(0, MAX_PROBLEMS + 1))
-        this.problem(at, 'Put the condition in quotes, like "> 100": without them YAML takes > for something else.');
+      for (const { at } of unquoted.slice(0, MAX_PROBLEMS + 1)) this.problem(at, IN_QUOTES);
       // The rest is read as if they were there, so that what else is wrong is told, too.
       this.text = inQuotes(text, unquoted);
       this.#lines = linesOf(this.text);

@@ -1,6 +1,8 @@
 /** `condition: > 5` without quotes: `>` begins a folded text in YAML, so what stands behind it in the line is a fault, or is lost. */
 import { type Document, isScalar, visit } from 'yaml';
 
+export const IN_QUOTES = 'Put the condition in quotes, like "> 100": without them YAML takes > for something else.';
+
 export interface Unquoted {
   readonly at: number;
   readonly length: number;

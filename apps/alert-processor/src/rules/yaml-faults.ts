@@ -1,5 +1,6 @@
 /** What is wrong with a text that is no YAML, in words for whoever wrote it: a parser speaks of its own parts. */
 import { type Document, type Node, visit, type YAMLError } from 'yaml';
+import { IN_QUOTES } from './unquoted-conditions.ts';
 
 interface Row {
   readonly code: string;
@@ -60,6 +61,8 @@ export function yamlFault(
   const [at] = fault.pos;
   if (fault.code === 'MULTIPLE_DOCS')
     return { at, sentence: `One YAML document makes ${what}: put what stands behind --- into a file of its own.` };
+  // In a map in braces it can not be read as if it were in quotes: where it ends is not sure.
+  if (fault.code === 'BAD_SCALAR_START' && /condition["']?:\s*$/.test(text.slice(0, at).slice(-40))) return { at, sentence: IN_QUOTES };
   const row = rowOf(fault, text);
   if (row === undefined) return { at, sentence: `This is not YAML: ${(fault.message.split('\n')[0] ?? '').replace(/[.:]?$/, '')}.` };
   return {
