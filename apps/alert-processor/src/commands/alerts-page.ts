@@ -8,9 +8,9 @@ export function alertsPage(): string {
   const alerts = buildProgram(none, () => {}).commands.find((command) => command.name() === 'alerts');
   if (alerts === undefined) throw new Error('the program has no alerts');
   return `<!-- Generated from apps/alert-processor. Change the text or the commands there, then run its unit tests with UPDATE_DOCS=1. -->
-# Looking at alerts, and silencing them
+# Looking at alerts, silencing them, and trying notifiers
 
-\`${TAILRACE} alerts\` reads the topic \`alert-state\`, where the alert processor keeps the state of each alert before it tells anybody. It joins no group, and works while no alert processor runs. It needs \`KAFKA_BOOTSTRAP_SERVERS\` (or \`--endpoints FILE\`) and the right to read \`alert-state\`; to silence, the right to write \`alert-partials\`.
+\`${TAILRACE} alerts\` reads the topic \`alert-state\`, where the alert processor keeps the state of each alert before it tells anybody. It joins no group, and works while no alert processor runs. It needs \`KAFKA_BOOTSTRAP_SERVERS\` (or \`--endpoints FILE\`) and the right to read \`alert-state\`; to silence, the right to write \`alert-partials\`. Only \`try\` needs no server of ours.
 
 ## What ls shows
 
@@ -33,6 +33,18 @@ An **incident** is one episode of one alert: rule, a hash of the group, and the 
 While a silence holds nobody is told of the alerts under it; they fire, end, are kept and listed all the same. When it ends, or is taken back, and an alert still fires, they are told then; what fired and ended under it is told to nobody. Whoever was told that an alert fires is told that it is over, also under a silence. A silence is of one group of a rule, of a rule, or of all rules, and lasts for at most 30 days; one that is to be kept stands in the rules file, under \`silences\` ([rules.md](rules.md)).
 
 \`silence\` writes to every partition of \`alert-partials\` and waits until all of them hold it, for up to 15 s. While no alert processor runs it says so: the silence then holds before the next one decides anything, if that is within two days (and if one ever ran: it says so, too).
+
+## Trying notifiers
+
+\`try\` reads a notifiers file as the alert processor does, and sends a test through each channel, with the same guards and without a secret in what it shows: an alert of the rule \`tailrace.try\`, severity \`info\`, *A test: nothing is wrong.*, firing and right behind it resolved, under one incident, so that a pager closes what it opened. Each is tried once:
+
+| words | what they mean |
+| --- | --- |
+| was taken | The receiver has answered that it has it. |
+| was not taken | A fault of the moment, as it is shown. Live it would be tried again for 24 h. |
+| was refused | The receiver will never take it. Live it would not be tried again; nor is the resolved one sent here. |
+
+Exit code: 0 when all of it was taken, 1 when not, 2 when the file makes no sense.
 
 ${usages(alerts)}
 `;
