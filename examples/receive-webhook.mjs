@@ -47,4 +47,8 @@ const server = createServer((request, response) => {
     (fault) => response.writeHead(400).end(String(fault.message)),
   );
 });
+server.on('error', (fault) => {
+  console.error(`It can not listen (${fault.message}): name a free port.`);
+  process.exit(1);
+});
 server.listen(Number(process.argv[2] ?? 0), '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}/`));

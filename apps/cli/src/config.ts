@@ -21,9 +21,15 @@ export interface Place {
   readonly environment: Environment;
 }
 
-/** The environment of this process, with the addresses of an endpoints file (written by `npm start -- --endpoints FILE`) over it. */
+/**
+ * The environment of this process, with the addresses of an endpoints file (written by `npm start -- --endpoints FILE`) over it. The rules that it names
+ * stand for ALERT_RULES where that is not set: whoever names rules means his own.
+ */
 export function commandPlace(file: string | undefined): Place {
-  return { file, environment: file === undefined ? process.env : { ...process.env, ...readEndpoints(file) } };
+  if (file === undefined) return { file, environment: process.env };
+  const { environment, rules } = readEndpoints(file);
+  const known = rules === undefined || (process.env.ALERT_RULES ?? '') !== '' ? {} : { ALERT_RULES: rules };
+  return { file, environment: { ...process.env, ...environment, ...known } };
 }
 
 /** How many copies the topics are declared with: what was asked for, else what the environment says, as for the services. Throws ConfigError. */
@@ -62,7 +68,13 @@ export function ownVersion(): string {
   return (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version;
 }
 
-function readEndpoints(file: string): Record<string, string> {
+interface EndpointsContent {
+  readonly environment: Readonly<Record<string, string>>;
+  /** The file or folder of the rules that hold there. */
+  readonly rules: string | undefined;
+}
+
+function readEndpoints(file: string): EndpointsContent {
   let parsed: unknown;
   try {
     parsed = JSON.parse(readFileSync(file, 'utf8'));
@@ -75,5 +87,6 @@ function readEndpoints(file: string): Record<string, string> {
   if (typeof environment !== 'object' || environment === null || !Object.values(environment).every((value) => typeof value === 'string')) {
     throw new ConfigError([`${file} holds no "environment" of names and values; make one with: npm start -- --endpoints ${file}`]);
   }
-  return environment as Record<string, string>;
+  const rules = typeof parsed === 'object' && parsed !== null && 'rules' in parsed ? parsed.rules : undefined;
+  return { environment: environment as Record<string, string>, rules: typeof rules === 'string' ? rules : undefined };
 }

@@ -37,8 +37,10 @@ it('counts alerts that begin, each once however often it is told, and shows the 
   for (const transition of ['firing', 'firing', 'again-1', 'resolved']) expect(await post(receiver, notification(transition))).toBe(204);
   expect(receiver.fired).toBe(1);
   expect(receiver.told.map(({ status }) => status)).toEqual(['resolved', 'firing', 'firing']);
+  expect(receiver.told.map(({ again }) => again)).toEqual([false, true, false]);
   expect(receiver.told[2]).toEqual({
     status: 'firing',
+    again: false,
     rule: 'errors',
     group: { service: 'web', region: null },
     severity: 'error',

@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net';
 /** One notification as it came, shortened to what is shown. */
 export interface ToldAlert {
   readonly status: 'firing' | 'resolved';
+  /** Whether it fired already, and is told once more. */
+  readonly again: boolean;
   readonly rule: string;
   readonly group: Readonly<Record<string, string | null>>;
   readonly severity: string;
@@ -112,6 +114,7 @@ function readAlert(body: unknown, nowMs: number): { readonly key: string; readon
   const brokerMs = typeof evidence?.broker_time === 'string' ? Date.parse(evidence.broker_time) : Number.NaN;
   const alert: ToldAlert = {
     status,
+    again: /\/again-\d+$/.test(text(key)),
     rule: text(rule),
     group: isGroup(group) ? group : {},
     severity: text(severity),

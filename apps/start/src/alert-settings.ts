@@ -21,6 +21,11 @@ export function rulesPath(folder: string, { ALERT_RULES }: Environment): string 
   return ALERT_RULES === undefined ? join(folder, 'rules') : resolve(ALERT_RULES);
 }
 
+/** Whether this process is told of alerts: only where the environment names nobody else. */
+export function isToldHere({ ALERT_NOTIFIERS }: Environment): boolean {
+  return ALERT_NOTIFIERS === undefined;
+}
+
 /** What the alert processor is told where the environment does not say it: rules, and this process as who is told. */
 export function alertDefaults({
   folder,

@@ -24,7 +24,8 @@ it('all is decided when every reader was heard of behind the moment at which all
   await new Promise((resolve) => server.once('listening', resolve));
   close = () => server.close();
   const world = { url: undefined as string | undefined };
-  const pipeline = { alerts: { fired: 2 }, started: () => ({ url: () => world.url }) } as unknown as Pipeline;
+  const connections = { environment: {} };
+  const pipeline = { alerts: { fired: 2 }, connections, started: () => ({ url: () => world.url }) } as unknown as Pipeline;
   const totals = new AlertTotals(pipeline, async () => lag);
   expect(await totals.decided()).toBe(false);
   world.url = 'http://127.0.0.1:1';
@@ -44,4 +45,10 @@ it('all is decided when every reader was heard of behind the moment at which all
   heard = [];
   lag = 7;
   expect([await totals.decided(), totals.fired]).toEqual([true, 2]);
+});
+
+it('where ALERT_NOTIFIERS names whom to tell it is not known here how many alerts began: no number, and not 0', () => {
+  const connections = { environment: { ALERT_NOTIFIERS: 'mine.yaml' } };
+  const pipeline = { alerts: { fired: 0 }, connections, started: () => undefined } as unknown as Pipeline;
+  expect(new AlertTotals(pipeline, async () => 0).fired).toBeNull();
 });

@@ -1,4 +1,5 @@
 import { SERVICE_EVENTS_TOPIC, topicsFor } from '@tailrace/events';
+import { isToldHere } from './alert-settings.ts';
 import type { Pipeline } from './pipeline.ts';
 
 const LOOK_TIMEOUT_MS = 2000;
@@ -9,20 +10,22 @@ const PARTITIONS = topicsFor('local').find(({ name }) => name === SERVICE_EVENTS
 
 /** Counts the alerts that were told, and knows when everything that stands in Kafka has been counted and decided upon. */
 export class AlertTotals {
-  readonly #pipeline: Pick<Pipeline, 'alerts' | 'started'>;
+  readonly #pipeline: Pick<Pipeline, 'alerts' | 'connections' | 'started'>;
   /** How many records the group has not counted yet. */
   readonly #lag: () => Promise<number>;
   /** Since when all of it was counted. */
   #countedMs: number | undefined;
   #decided = false;
 
-  constructor(pipeline: Pick<Pipeline, 'alerts' | 'started'>, lag: () => Promise<number>) {
+  constructor(pipeline: Pick<Pipeline, 'alerts' | 'connections' | 'started'>, lag: () => Promise<number>) {
     this.#pipeline = pipeline;
     this.#lag = lag;
   }
 
-  get fired(): number {
-    return this.#pipeline.alerts.fired;
+  /** Null where others are told: it is not known here then. */
+  get fired(): number | null {
+    const { alerts, connections } = this.#pipeline;
+    return isToldHere(connections.environment) ? alerts.fired : null;
   }
 
   /**

@@ -7,6 +7,7 @@ import {
   renderLine,
   renderNewAddresses,
   renderRejections,
+  renderRulesNews,
   renderView,
   Screen,
   type ViewState,
@@ -30,6 +31,7 @@ const state: ViewState = {
       ['indexer', answered(300)],
       ['archiver', answered(1300)],
     ]),
+    alerts: { facts: undefined, silentSeconds: 0 },
   },
   alerts: { fired: 0, told: [] },
   acceptedPerSecond: 49.6,
@@ -59,6 +61,7 @@ describe('the live view', () => {
           ['indexer', { value: 300, silentSeconds: 4 }],
           ['archiver', { value: undefined, silentSeconds: 0 }],
         ]),
+        alerts: { facts: undefined, silentSeconds: 0 },
       },
     };
     const text = renderView(hanging).join('\n');
@@ -179,6 +182,7 @@ function sheet(terminal: Omit<Paper, 'write'>): { paper: Paper; written: () => s
 describe('alerts in the live view', () => {
   const alert = {
     status: 'firing',
+    again: false,
     rule: 'errors-by-service',
     group: { service: 'web', region: null },
     severity: 'error',
@@ -208,5 +212,60 @@ describe('alerts in the live view', () => {
     for (const shown of ['1,204', 'rule-1', 'rule-2', 'rule-3']) expect(text).toContain(shown);
     expect(text).not.toContain('rule-4');
     expect(renderEnd({ ...state, alerts: { fired: 2, told } })).toMatch(/, alerts 2$/);
+  });
+
+  it('that fire on and are told once more are not shown as new ones', () => {
+    expect(renderAlert({ ...alert, again: true })).toMatch(/^\d\d:\d\d:\d\d again error errors-by-service /);
+    expect(renderAlert({ ...alert, again: true, status: 'resolved' })).toMatch(/^\d\d:\d\d:\d\d resolved errors-by-service /);
+  });
+
+  it('that others are told of are not shown as none: what fires, and what did not get through', () => {
+    const rules = { refused: false, sentence: '5 rules hold' };
+    const facts = { firing: 12, waiting: 48, untold: 3, rules };
+    const of = (alerts: ViewState['progress']['alerts']): ViewState => ({
+      ...state,
+      alerts: undefined,
+      progress: { ...state.progress, alerts },
+    });
+    const view = of({ facts, silentSeconds: 0 });
+    const words = '12   firing now, 48 notifications wait, 3 refused or given up; ALERT_NOTIFIERS is told, the command below lists them';
+    expect(renderView(view).join('\n')).toContain(words);
+    expect(renderView(view).join('\n')).not.toContain('none told yet');
+    expect(renderLine(view)).toContain(', alerts firing 12, 48 notifications wait, 3 refused or given up, lag');
+    const well = of({ facts: { ...facts, firing: 0, waiting: 0, untold: 0 }, silentSeconds: 0 });
+    expect(renderLine(well)).toContain(', alerts firing 0, lag');
+    expect(renderView(of({ facts, silentSeconds: 7 })).join('\n')).toContain('no answer for 7 s; ALERT_NOTIFIERS');
+    expect(renderLine(of({ facts: undefined, silentSeconds: 0 }))).toContain(', alerts firing not known yet, lag');
+  });
+});
+
+describe('rules in the live view', () => {
+  const refused = {
+    refused: true,
+    sentence: 'The rules as they stand now are refused, and those from 2026-01-01T12:00:00.000Z hold: r.yaml:3:5: odd\n',
+  };
+  const held = (sentence: string) => ({ refused: false, sentence });
+
+  it('that are refused are said to be so, with the time as the view tells time, and nothing there can move the cursor', () => {
+    const facts = { firing: 0, waiting: 0, untold: 0, rules: refused };
+    const urls = { rules: '/r', command: 'c' };
+    const lines = renderView({ ...state, urls, progress: { ...state.progress, alerts: { facts, silentSeconds: 0 } } });
+    const at = lines.findIndex((line) => line.startsWith('  rules '));
+    expect(lines[at + 1]).toMatch(
+      /^ {13}REFUSED: The rules as they stand now are refused, and those from \d\d:\d\d:\d\d hold: r\.yaml:3:5: odd\\u\{a\}$/,
+    );
+    expect(lines[at + 2]).toContain('command');
+  });
+
+  it('are told where nothing can be drawn when they are refused, when that is over, and when a change is taken over: once each', () => {
+    const first = held('5 rules hold since 1.');
+    expect(renderRulesNews(undefined, undefined)).toEqual([]);
+    expect(renderRulesNews(undefined, first)).toEqual([]);
+    expect(renderRulesNews(first, first)).toEqual([]);
+    expect(renderRulesNews(first, held('6 rules hold since 2.'))).toEqual(['rules: 6 rules hold since 2.']);
+    expect(renderRulesNews(first, refused)).toEqual([expect.stringMatching(/^rules: REFUSED: .*r\.yaml:3:5/)]);
+    expect(renderRulesNews(undefined, refused)).toHaveLength(1);
+    expect(renderRulesNews(refused, refused)).toEqual([]);
+    expect(renderRulesNews(refused, first)).toEqual(['rules: no longer refused: 5 rules hold since 1.']);
   });
 });

@@ -1,4 +1,5 @@
 import { printable } from '@tailrace/service';
+import type { AlertFacts, RulesWord } from './alert-facts.ts';
 import type { ToldAlert } from './alert-receiver.ts';
 import type { Figure } from './figure.ts';
 import type { GatewayCounts } from './gateway-counts.ts';
@@ -16,8 +17,8 @@ export interface ViewState {
   /** What the gateway took from whomever, since this start. */
   readonly taken: GatewayCounts;
   readonly progress: Progress;
-  /** What the alert processor told since this start. */
-  readonly alerts: { readonly fired: number; readonly told: readonly ToldAlert[] };
+  /** What was told here since this start; undefined where ALERT_NOTIFIERS names whom to tell: this view is not told then. */
+  readonly alerts: { readonly fired: number; readonly told: readonly ToldAlert[] } | undefined;
   readonly acceptedPerSecond: number;
   readonly urls: Readonly<Record<string, string | undefined>>;
   /** The services' own addresses, for `/livez`, `/readyz` and `/metrics`. */
@@ -30,7 +31,8 @@ const NUMBER = new Intl.NumberFormat('en-US');
 
 /** The live view as lines. */
 export function renderView(view: ViewState): string[] {
-  const { upSeconds, dataFolder, olderTotals, posted, taken, progress, alerts, acceptedPerSecond, urls, health } = view;
+  const { upSeconds, dataFolder, olderTotals, posted, taken, progress, acceptedPerSecond, urls, health } = view;
+  const { facts } = progress.alerts;
   const sinceStart = olderTotals ? ' since this start,' : '';
   const older = olderTotals ? ', earlier ones included' : '';
   const lag = [...progress.lag].map(([group, figure]) => `${group} ${shown(figure)}`).join(' · ');
@@ -40,11 +42,13 @@ export function renderView(view: ViewState): string[] {
     `  accepted   ${NUMBER.format(taken.accepted).padStart(12)}  ${sinceStart} ${NUMBER.format(Math.round(acceptedPerSecond))} a second${rejected(taken)}${silence(progress.gateway)}`,
     `  indexed    ${known(progress.indexed).padStart(12)}   in OpenSearch${older}${silence(progress.indexed)}`,
     `  archived   ${known(progress.archived).padStart(12)}   in Parquet on S3${older}${silence(progress.archived)}`,
-    `  alerts     ${NUMBER.format(alerts.fired).padStart(12)}   ${alerts.told.length === 0 ? 'none told yet' : 'told since this start; the latest:'}`,
-    ...alerts.told.slice(0, SHOWN_ALERTS).map((alert) => `    ${renderAlert(alert)}`),
+    ...alertLines(view),
     `  lag          ${lag} (records)`,
     '',
-    ...Object.entries(urls).map(([name, url]) => `  ${name.padEnd(11)}${url ?? 'starting'}`),
+    ...Object.entries(urls).flatMap(([name, url]) => [
+      `  ${name.padEnd(11)}${url ?? 'starting'}`,
+      ...(name === 'rules' && facts?.rules !== undefined ? [`${' '.repeat(13)}${renderRules(facts.rules)}`] : []),
+    ]),
     ...Object.entries(health).map(([name, url], i) => {
       return `  ${(i === 0 ? 'health' : '').padEnd(11)}${url ?? 'starting'}  ${name}${i === 0 ? ': /livez /readyz /metrics' : ''}`;
     }),
@@ -62,13 +66,58 @@ export function renderLine(view: ViewState): string {
   return `${duration(upSeconds)}  ${totals(view)}, lag: ${lag}`;
 }
 
+function alertLines({ alerts, progress }: ViewState): readonly string[] {
+  if (alerts === undefined) {
+    const { facts, silentSeconds } = progress.alerts;
+    const firing = known({ value: facts?.firing, silentSeconds });
+    return [
+      `  alerts     ${firing.padStart(12)}   firing now${undelivered(facts)}${silence({ silentSeconds })}; ALERT_NOTIFIERS is told, the command below lists them`,
+    ];
+  }
+  const { fired, told } = alerts;
+  return [
+    `  alerts     ${NUMBER.format(fired).padStart(12)}   ${told.length === 0 ? 'none told yet' : 'told since this start; the latest:'}`,
+    ...told.slice(0, SHOWN_ALERTS).map((alert) => `    ${renderAlert(alert)}`),
+  ];
+}
+
+/** What of notifications did not get through, where any did not. */
+function undelivered(facts: AlertFacts | undefined): string {
+  const { waiting = 0, untold = 0 } = facts ?? {};
+  const parts = [
+    ...(waiting > 0 ? [`${NUMBER.format(waiting)} ${waiting === 1 ? 'notification waits' : 'notifications wait'}`] : []),
+    ...(untold > 0 ? [`${NUMBER.format(untold)} refused or given up`] : []),
+  ];
+  return parts.map((part) => `, ${part}`).join('');
+}
+
+/** What becomes of the rules as they stand in the folder. Times of it are shown as the others of the view are. */
+export function renderRules({ refused, sentence }: RulesWord): string {
+  const short = printable(sentence).replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, (instant) => clock(Date.parse(instant)));
+  return `${refused ? 'REFUSED: ' : ''}${short}`;
+}
+
+/**
+ * What there is to say of the rules where nothing can be drawn over: when they are refused, when that is over, and when a change was taken over.
+ * `before`: what was known of them at the last look.
+ */
+export function renderRulesNews(before: RulesWord | undefined, now: RulesWord | undefined): readonly string[] {
+  if (now === undefined || now.sentence === before?.sentence) return [];
+  if (now.refused) return [`rules: ${renderRules(now)}`];
+  return before === undefined ? [] : [`rules: ${before.refused ? 'no longer refused: ' : ''}${renderRules(now)}`];
+}
+
+function clock(ms: number): string {
+  return new Date(ms).toTimeString().slice(0, 8);
+}
+
 /** One notification in one line: what, about whom, and how long it took from the broker's time of the newest event in it. */
-export function renderAlert({ status, severity, rule, group, toldMs, delayMs, summary }: ToldAlert): string {
+export function renderAlert({ status, again, severity, rule, group, toldMs, delayMs, summary }: ToldAlert): string {
   const whom = Object.entries(group).map(([name, value]) => `${name}=${value ?? 'none'}`);
   const took =
     delayMs === undefined || status === 'resolved' ? '' : `, told ${(delayMs / 1000).toFixed(1)} s after the broker had its last event`;
-  const at = new Date(toldMs).toTimeString().slice(0, 8);
-  return `${at} ${status === 'resolved' ? 'resolved' : severity} ${[rule, ...whom].map(printable).join(' ')}: ${printable(summary)}${took}`;
+  const what = status === 'resolved' ? 'resolved' : again ? `again ${severity}` : severity;
+  return `${clock(toldMs)} ${what} ${[rule, ...whom].map(printable).join(' ')}: ${printable(summary)}${took}`;
 }
 
 /** Each address once it is known, and again when it is another one. `told` keeps what was told. */
@@ -158,11 +207,17 @@ function shown({ value, silentSeconds }: Figure): string {
   return value === undefined ? silent : `${NUMBER.format(value)} (${silent})`;
 }
 
-function totals({ taken, progress, alerts, olderTotals }: ViewState): string {
+function totals(view: ViewState): string {
+  const { taken, progress, olderTotals } = view;
   const [since, older] = olderTotals ? [' since this start', ' in all'] : ['', ''];
   const accepted = shown({ value: taken.accepted, silentSeconds: progress.gateway.silentSeconds });
-  const told = alerts.fired === 0 ? '' : `, alerts ${NUMBER.format(alerts.fired)}`;
-  return `accepted ${accepted}${since}${rejected(taken)}, indexed ${shown(progress.indexed)}${older}, archived ${shown(progress.archived)}${older}${told}`;
+  return `accepted ${accepted}${since}${rejected(taken)}, indexed ${shown(progress.indexed)}${older}, archived ${shown(progress.archived)}${older}${alertTotals(view)}`;
+}
+
+function alertTotals({ alerts, progress }: ViewState): string {
+  if (alerts !== undefined) return alerts.fired === 0 ? '' : `, alerts ${NUMBER.format(alerts.fired)}`;
+  const { facts, silentSeconds } = progress.alerts;
+  return `, alerts firing ${shown({ value: facts?.firing, silentSeconds })}${undelivered(facts)}`;
 }
 
 function rejected({ rejected: count }: GatewayCounts): string {

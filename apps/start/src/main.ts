@@ -1,5 +1,7 @@
 import { TAILRACE } from '@tailrace/kafka-kit';
 import { Failure } from '@tailrace/stack';
+import type { RulesWord } from './alert-facts.ts';
+import { isToldHere } from './alert-settings.ts';
 import { AlertTotals } from './alert-totals.ts';
 import { checkAlerts } from './check-alerts.ts';
 import { ownEnvironment } from './config.ts';
@@ -11,6 +13,7 @@ import {
   renderLine,
   renderNewAddresses,
   renderRejections,
+  renderRulesNews,
   renderView,
   repeatedPosts,
   Screen,
@@ -74,8 +77,9 @@ class Run {
   readonly #endpointsFile: EndpointsFile | undefined;
   /** The addresses that were told where nothing can be drawn. */
   readonly #told = new Map<string, string>();
-  /** Until when alerts were told where nothing can be drawn. */
+  /** Until when alerts were told where nothing can be drawn, and what was known of the rules. */
   #alertsToldMs = 0;
+  #rules: RulesWord | undefined;
   #progress: Progress | undefined;
   #result: OnceResult | undefined;
   #taken: GatewayCounts = { accepted: 0, rejected: 0 };
@@ -174,6 +178,7 @@ class Run {
       // The view must not come back when the end has been told.
       if (this.#signal.aborted) break;
       const view = this.#view(progress);
+      if (!drawing) this.#tellRules(progress);
       if (drawing) this.#screen.draw(renderView(view));
       else this.#screen.print(renderLine(view));
       await pause((drawing ? VIEW_MS : LINE_MS) - (performance.now() - begunMs), this.#signal);
@@ -196,6 +201,11 @@ class Run {
     const news = this.#pipeline.alerts.told.filter(({ toldMs }) => toldMs > this.#alertsToldMs);
     for (const alert of news.toReversed()) this.#screen.print(`alert: ${renderAlert(alert)}`);
     this.#alertsToldMs = news[0]?.toldMs ?? this.#alertsToldMs;
+  }
+
+  #tellRules({ alerts: { facts } }: Progress): void {
+    for (const line of renderRulesNews(this.#rules, facts?.rules)) this.#screen.print(line);
+    this.#rules = facts?.rules ?? this.#rules;
   }
 
   /** A file that can not be written any more is no reason to end what runs. */
@@ -234,7 +244,7 @@ class Run {
       posted: this.#poster.counts,
       taken: this.#taken,
       progress,
-      alerts: this.#pipeline.alerts,
+      alerts: isToldHere(this.#pipeline.connections.environment) ? this.#pipeline.alerts : undefined,
       acceptedPerSecond: this.#rate.perSecond,
       urls: this.#urls(),
       health: this.#health(),

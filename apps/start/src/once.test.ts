@@ -14,7 +14,8 @@ function reader(...lags: [Figure, Figure][]) {
         ['indexer', indexer],
         ['archiver', archiver],
       ]);
-      looks.push({ gateway: { counts: { accepted: 0, rejected: 0 }, silentSeconds: 0 }, indexed: at(1), archived: at(1), lag });
+      const alerts = { facts: undefined, silentSeconds: 0 };
+      looks.push({ gateway: { counts: { accepted: 0, rejected: 0 }, silentSeconds: 0 }, indexed: at(1), archived: at(1), lag, alerts });
       return looks.at(-1) as Progress;
     },
   };

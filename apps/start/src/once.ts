@@ -10,8 +10,8 @@ export interface OnceResult {
   readonly rejected: number;
   readonly indexed: number;
   readonly archived: number;
-  /** How many alerts began by what was posted. */
-  readonly alerts: number;
+  /** How many alerts began by what was posted; null where ALERT_NOTIFIERS names whom to tell. */
+  readonly alerts: number | null;
 }
 
 /** What is waited for, and counted. */

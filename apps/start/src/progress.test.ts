@@ -25,15 +25,20 @@ it('servers that take a connection and say nothing hold up neither a look nor th
     stack: { endpoints },
     connections: connectionsTo(endpoints, { servers: 'own', brokers: 1 }),
     service: () => ({ pid: 1, url: () => url }),
+    started: () => ({ url: () => url }),
   } as unknown as Pipeline);
   const begunMs = performance.now();
   // As the live view looks: each second, but with more patience.
   for (let look = 1; look <= 4; look += 1) {
-    const { gateway, indexed, archived, lag } = await reader.read(500);
+    const { gateway, indexed, archived, alerts, lag } = await reader.read(500);
     expect(performance.now() - begunMs).toBeLessThan(look * 500 + 400);
-    const silent = [gateway.silentSeconds, ...[indexed, archived, ...lag.values()].map(({ silentSeconds }) => silentSeconds)];
-    if (look === 1) expect(silent).toEqual([0, 0, 0, 0, 0, 0]);
-    if (look === 4) expect(silent).toEqual([2, 2, 2, 2, 2, 2]);
+    const silent = [
+      gateway.silentSeconds,
+      alerts.silentSeconds,
+      ...[indexed, archived, ...lag.values()].map(({ silentSeconds }) => silentSeconds),
+    ];
+    if (look === 1) expect(silent).toEqual([0, 0, 0, 0, 0, 0, 0]);
+    if (look === 4) expect(silent).toEqual([2, 2, 2, 2, 2, 2, 2]);
   }
   expect(sockets.size).toBeGreaterThan(3);
   const closingMs = performance.now();

@@ -1,5 +1,6 @@
 import { groups, SERVICE_EVENTS_TOPIC, streams } from '@tailrace/events';
 import { type ClusterAdmin, connectAdmin } from '@tailrace/kafka-kit';
+import { type AlertFacts, readAlertFacts } from './alert-facts.ts';
 import { type Figure, Watch } from './figure.ts';
 import { type GatewayCounts, GatewayTotals } from './gateway-counts.ts';
 import { LAKE_PREFIX, type Pipeline } from './pipeline.ts';
@@ -13,6 +14,8 @@ export interface Progress {
   readonly indexed: Figure;
   readonly archived: Figure;
   readonly lag: ReadonlyMap<string, Figure>;
+  /** What the alert processor last said, undefined until it has answered; and for how long it has not answered since. */
+  readonly alerts: { readonly facts: AlertFacts | undefined; readonly silentSeconds: number };
 }
 
 /** Groups that this start runs. */
@@ -28,6 +31,8 @@ export class ProgressReader {
   readonly #indexed: Watch;
   readonly #archived: Watch;
   readonly #lag: ReadonlyMap<string, Watch>;
+  readonly #alerts: Watch;
+  #facts: AlertFacts | undefined;
   #taken: GatewayCounts = { accepted: 0, rejected: 0 };
   #admin: Promise<ClusterAdmin> | undefined;
 
@@ -41,18 +46,23 @@ export class ProgressReader {
     });
     this.#indexed = new Watch(() => this.counts.indexed(false));
     this.#archived = new Watch(() => this.counts.archived());
+    this.#alerts = new Watch(async () => {
+      this.#facts = await readAlertFacts(pipeline.started('alert-processor')?.url('health'));
+      return this.#facts.firing;
+    });
     this.#lag = new Map(RUNNING.map((group) => [group, new Watch(() => this.lagOf(group))]));
   }
 
   /** Asks every server at one time, and waits for their answers no longer than this. Never rejects. */
   async read(patienceMs: number): Promise<Progress> {
-    const watches = [this.#gateway, this.#indexed, this.#archived, ...this.#lag.values()];
+    const watches = [this.#gateway, this.#indexed, this.#archived, this.#alerts, ...this.#lag.values()];
     await within(patienceMs, Promise.all(watches.map((watch) => watch.ask())));
     return {
       gateway: { counts: this.#taken, silentSeconds: this.#gateway.figure.silentSeconds },
       indexed: this.#indexed.figure,
       archived: this.#archived.figure,
       lag: new Map([...this.#lag].map(([group, watch]) => [group, watch.figure])),
+      alerts: { facts: this.#facts, silentSeconds: this.#alerts.figure.silentSeconds },
     };
   }
 

@@ -18,7 +18,9 @@ export function addAlertsVerbs(alerts: Command, { ports, act }: VerbContext, top
   const json = (): Option => new Option('--json', 'print one JSON object');
   alerts
     .command('ls')
-    .description('show what fires and what somebody was not told of, firing first; exit code 1 when there is any')
+    .description(
+      'show what fires and what somebody was not told of, firing first; exit code 1 when there is any (what was refused or given up counts for a day)',
+    )
     .option('--all', 'those that are over, too')
     .option('--rule <name>', 'only of this rule')
     .addOption(json())

@@ -105,8 +105,8 @@ const firing: AlertState = {
   group: '["shop",null]',
   version: 'v',
   state: 'firing',
-  episodeMs: AT_MS,
-  firstEndMs: AT_MS + 60_000,
+  episodeMs: AT_MS - 60_000,
+  firstEndMs: AT_MS,
   lastFiringMs: AT_MS,
   decidedMs: AT_MS,
   writtenMs: AT_MS,
@@ -143,16 +143,17 @@ it('lists what fires and who was not told, by the record with the highest epoch,
   expect(await alerts('ls')).toEqual({
     code: 1,
     out: `FIRING critical  errors-by-service  service=shop, region=(none)
-  shop answers with errors: count 153 > 100 in 1 min; since 2026-01-01T00:00:00.000Z (4 min)
-  firing: oncall was told; pager waits (3 tries, answered 503)
-1 firing, 1 not delivered.
+  shop answers with errors: count 153 > 100 in 1 min; since 2026-01-01T00:00:00.000Z (4 min), in the window from 2025-12-31T23:59:00.000Z
+  firing: oncall was told; pager waits (at least 3 tries)
+pager: 1 waits, the oldest since 2026-01-01T00:00:00.000Z, because: answered 503
+1 firing, 1 not delivered yet.
 Decided up to 2026-01-01T00:00:00.000Z.
 `,
   });
   expect((await alerts('ls', '--all')).out).toContain('ok  slow  1=a, 2=b\n');
   expect(await alerts('ls', '--rule', 'slow')).toMatchObject({ code: 0, out: expect.stringContaining('No alert is firing') });
   const { alerts: listed, ...counts } = JSON.parse((await alerts('ls', '--json')).out);
-  expect(counts).toEqual({ firing: 1, undelivered: 1, decided_up_to: '2026-01-01T00:00:00.000Z', unreadable: 0 });
+  expect(counts).toEqual({ firing: 1, undelivered: 1, waiting: 1, decided_up_to: '2026-01-01T00:00:00.000Z', unreadable: 0 });
   expect(listed).toMatchObject([
     {
       rule: 'errors-by-service',
@@ -167,6 +168,9 @@ Decided up to 2026-01-01T00:00:00.000Z.
     expect(out).toContain('Not seen: partition 3 is 60 s behind\n');
     expect(out).toContain('last try through pager: 2026-01-01T00:00:09.000Z\n');
   }
+  await expect(alerts('show', 'errors-by-service', 'service=nix')).rejects.toThrow(
+    'errors-by-service has no alert of service=nix: it has service=shop region=(none);',
+  );
   await expect(alerts('show', 'none')).rejects.toThrow('these have fired: errors-by-service, slow');
 });
 
@@ -195,7 +199,10 @@ const wanted = ['--rule', 'slow', '--group', 'region=eu', '--group', 'service=sh
 
 it('a silence is written when nobody runs, and says so; it is taken by every partition when a processor does, and taken back', async () => {
   const never = await alerts('silence', ...wanted);
-  expect(never.out).toMatch(/^s-[0-9a-f]{8} {2}slow \["shop","eu"\] {2}until 2026-01-01T02:04:00\.000Z \(2 h left\) {2}planned work\n/);
+  expect(never.out).toMatch(
+    /^s-[0-9a-f]{8} {2}slow service=shop, region=eu {2}until 2026-01-01T02:04:00\.000Z \(2 h left\) {2}planned work\n/,
+  );
+  expect(never.out).toContain('It matches 0 of 1 alerts that fire now.\n');
   expect(never.out).toContain('no alert-processor has ever run here');
   const first = await decide();
   const stands = async () => (await admin.groupLag(topics.group, [topics.partials])).map(({ committed }) => committed !== null);
@@ -225,7 +232,14 @@ it('a silence is written when nobody runs, and says so; it is taken by every par
     ]);
     expect(await alerts('unsilence', id)).toEqual({ code: 0, out: `Silence ${id} is taken back.\nEvery partition holds it.\n` });
     expect((await alerts('silences')).out).not.toContain(id);
-    expect((await alerts('silences', '--all')).out).toContain(`${id}  slow ["shop","eu"]  taken back`);
+    expect((await alerts('silences', '--all')).out).toContain(`${id}  slow service=shop, region=eu  taken back`);
+    // A second time nothing would come to wait for.
+    const again = performance.now();
+    expect(await alerts('unsilence', id)).toEqual({
+      code: 0,
+      out: `Silence ${id} was taken back already: nothing is left to take back.\n`,
+    });
+    expect(performance.now() - again).toBeLessThan(5000);
   } finally {
     await running.close(10_000);
   }

@@ -1,5 +1,5 @@
 import { windowTimes } from '@tailrace/lake';
-import { ConfigError } from '@tailrace/service';
+import { ConfigError, type Environment } from '@tailrace/service';
 import { readRulesConfig } from '../config.ts';
 import { reachOf } from '../panes/check-reach.ts';
 import { readRuleFiles } from '../rules/read-rules.ts';
@@ -14,11 +14,19 @@ import { EXIT, type Ports } from './ports.ts';
 import { readingProgress } from './reading-progress.ts';
 
 export interface BacktestFlags {
-  readonly rules: string;
+  /** Where it is not said, ALERT_RULES says it. */
+  readonly rules?: string;
   readonly from: string;
   readonly to: string;
   readonly rule?: string;
   readonly json?: boolean;
+}
+
+/** Where the rules are. @throws ConfigError */
+export function backtestRules({ rules }: BacktestFlags, { ALERT_RULES = '' }: Environment): string {
+  if (rules === undefined && ALERT_RULES === '')
+    throw new ConfigError(['Say which rules: --rules PATH, or ALERT_RULES, or the endpoints file of a start whose rules are meant.']);
+  return rules ?? ALERT_RULES;
 }
 
 /** What can be said of the command line alone. Throws ConfigError. */
@@ -61,7 +69,9 @@ export async function backtestCommand(flags: BacktestFlags, ports: Ports, topics
   return reading.unreadable.some(({ kind }) => kind === 'hole') ? EXIT.finding : EXIT.good;
 }
 
-async function rulesFor({ rules: path, rule: only }: BacktestFlags, ports: Ports): Promise<RuleSet> {
+async function rulesFor(flags: BacktestFlags, ports: Ports): Promise<RuleSet> {
+  const { rule: only } = flags;
+  const path = backtestRules(flags, ports.environment);
   const found = await readRulesAt(path);
   if ('problem' in found) throw new ConfigError([found.problem]);
   const read = readRuleFiles(found.files, readRulesConfig(ports.environment));

@@ -1,8 +1,9 @@
 import { isoTime } from '@tailrace/kafka-kit';
-import { alertJson, alertLines, inOrder, undeliveredOf } from './alert-view.ts';
+import { alertJson, alertLines, inOrder } from './alert-view.ts';
 import { type AlertTopics, withAlerts } from './alerts-kafka.ts';
 import { EXIT, type Ports } from './ports.ts';
 import type { StateFold } from './state-fold.ts';
+import { channelLines, type Undelivered, undeliveredOf } from './undelivered.ts';
 
 export interface LsFlags {
   readonly all?: boolean;
@@ -14,19 +15,40 @@ export interface LsFlags {
 export async function lsCommand(flags: LsFlags, ports: Ports, topics: AlertTopics): Promise<number> {
   const states = await withAlerts(ports, topics, (kafka) => kafka.states());
   const ofRule = states.alerts.filter(({ rule }) => flags.rule === undefined || rule === flags.rule);
+  const nowMs = ports.nowMs();
   const firing = ofRule.filter(({ state }) => state === 'firing').length;
-  const undelivered = ofRule.reduce((sum, state) => sum + undeliveredOf(state), 0);
-  const shown = inOrder(flags.all === true ? ofRule : ofRule.filter((state) => state.state === 'firing' || undeliveredOf(state) > 0));
+  const counts = ofRule.map((state) => undeliveredOf(state, nowMs));
+  const waiting = counts.reduce((sum, each) => sum + each.waiting, 0);
+  const failed = counts.reduce((sum, each) => sum + each.failed, 0);
   const decidedUpTo = decidedUpToMs(states);
   if (flags.json === true) {
+    const shown = inOrder(flags.all === true ? ofRule : ofRule.filter((state, i) => state.state === 'firing' || sumOf(counts[i]) > 0));
     const decided_up_to = decidedUpTo === undefined ? null : isoTime(decidedUpTo);
-    ports.out(`${JSON.stringify({ alerts: shown.map(alertJson), firing, undelivered, decided_up_to, unreadable: states.unreadable })}\n`);
+    const alerts = shown.map((state) => alertJson(state, nowMs));
+    const found = { firing, undelivered: waiting + failed, waiting, decided_up_to, unreadable: states.unreadable };
+    ports.out(`${JSON.stringify({ alerts, ...found })}\n`);
   } else {
-    const lines = shown.flatMap((state) => alertLines(state, ports.nowMs()));
-    const summary = `${firing === 0 ? 'No alert is firing' : `${firing} firing`}, ${undelivered === 0 ? 'and everybody was told' : `${undelivered} not delivered`}.`;
-    ports.out(`${[...lines, summary, decidedWords(decidedUpTo), ...unreadableWords(states)].join('\n')}\n`);
+    // What is over and will never be told is in its channel's line.
+    const isListed = (counted: Undelivered | undefined) => counted !== undefined && counted.waiting + counted.unlisted > 0;
+    const shown = inOrder(flags.all === true ? ofRule : ofRule.filter((state, i) => state.state === 'firing' || isListed(counts[i])));
+    const lines = [...shown.flatMap((state) => alertLines(state, nowMs)), ...channelLines(ofRule, nowMs)];
+    ports.out(`${[...lines, summaryOf(firing, waiting, failed), decidedWords(decidedUpTo), ...unreadableWords(states)].join('\n')}\n`);
   }
-  return firing > 0 || undelivered > 0 ? EXIT.finding : EXIT.good;
+  return firing > 0 || waiting > 0 || failed > 0 ? EXIT.finding : EXIT.good;
+}
+
+function sumOf(counts: Undelivered | undefined): number {
+  return counts === undefined ? 0 : counts.waiting + counts.failed;
+}
+
+function summaryOf(firing: number, waiting: number, failed: number): string {
+  const parts = [
+    firing === 0 ? 'No alert is firing' : `${firing} firing`,
+    ...(waiting > 0 ? [`${waiting} not delivered yet`] : []),
+    ...(failed > 0 ? [`${failed} refused or given up in the last day`] : []),
+    ...(waiting + failed === 0 ? ['and everybody was told'] : []),
+  ];
+  return `${parts.join(', ')}.`;
 }
 
 /** Up to when every partition is decided, as its owner has written it; undefined where one never was. */

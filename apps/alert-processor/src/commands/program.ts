@@ -29,5 +29,8 @@ export function buildProgram(ports: Ports, done: (code: number) => void): Comman
   addRulesVerbs(rules, context);
   const alerts = program.command('alerts').description('Look at alerts, silence them, and try notifiers.');
   addAlertsVerbs(alerts, context);
+  // Of the verb that somebody typed, and not of all there are.
+  for (const verb of [rules, alerts].flatMap(({ commands }) => commands))
+    verb.showHelpAfterError(`(${TAILRACE} ${verb.parent?.name()} ${verb.name()} --help tells more)`);
   return program;
 }

@@ -1,7 +1,7 @@
 import { streams } from '@tailrace/events';
 import { STREAM } from '@tailrace/lake';
 import { type Command, Option } from 'commander';
-import { type BacktestFlags, backtestCommand, backtestTimes } from './backtest-command.ts';
+import { type BacktestFlags, backtestCommand, backtestRules, backtestTimes } from './backtest-command.ts';
 import { type CheckFlags, checkCommand } from './check-command.ts';
 import type { VerbContext } from './ports.ts';
 import { testCommand } from './test-command.ts';
@@ -29,7 +29,10 @@ export function addRulesVerbs(rules: Command, { ports, act }: VerbContext): void
     .description(
       'say how often, when and for whom rules would have fired, from lake and Kafka; exit code 1 when records of the window are in neither',
     )
-    .requiredOption('--rules <path>', 'a rules file, or a folder whose *.yaml files are read together')
+    .option(
+      '--rules <path>',
+      'a rules file, or a folder whose *.yaml files are read together (default: ALERT_RULES, or those of --endpoints)',
+    )
     .requiredOption('--from <time>', 'the first instant of the window, with its zone, like 2026-03-01T09:00:00Z')
     .requiredOption('--to <time>', 'the first instant behind the window, with its zone')
     .option('--rule <name>', 'only this rule')
@@ -38,6 +41,7 @@ export function addRulesVerbs(rules: Command, { ports, act }: VerbContext): void
       act(
         () => backtestCommand(flags, ports, streams[STREAM] ?? []),
         () => {
+          backtestRules(flags, ports.environment);
           backtestTimes(flags, ports.nowMs());
         },
       ),

@@ -2,7 +2,9 @@ import { TAILRACE } from '@tailrace/kafka-kit';
 import { ConfigError } from '@tailrace/service';
 import type { AlertState } from '../decide/alert-state.ts';
 import { incidentKey } from '../decide/subject.ts';
-import { alertJson, alertPage, groupOf, groupWords, inOrder } from './alert-view.ts';
+import { didYouMean } from '../rules/did-you-mean.ts';
+import { groupWords } from '../rules/group-words.ts';
+import { alertJson, alertPage, groupOf, inOrder } from './alert-view.ts';
 import { type AlertTopics, withAlerts } from './alerts-kafka.ts';
 import { EXIT, type Ports } from './ports.ts';
 
@@ -16,12 +18,12 @@ export async function showCommand(
 ): Promise<number> {
   const { alerts } = await withAlerts(ports, topics, (kafka) => kafka.states());
   const [state, ...more] = inOrder(matching(alerts, what, group));
-  if (state === undefined) throw new ConfigError([nothing(alerts, what)]);
+  if (state === undefined) throw new ConfigError([nothing(alerts, what, group)]);
   if (more.length > 0) {
-    const some = [state, ...more].slice(0, 10).map((each) => groupWords(groupOf(each)));
-    throw new ConfigError([`${what} has ${more.length + 1} alerts: name the group of one, like ${some.join(' | ')}.`]);
+    throw new ConfigError([`${what} has ${more.length + 1} alerts: name the group of one, like ${groupsOf([state, ...more])}.`]);
   }
-  if (json) ports.out(`${JSON.stringify({ ...alertJson(state), notification: state.transitions.at(-1)?.notification ?? null })}\n`);
+  if (json)
+    ports.out(`${JSON.stringify({ ...alertJson(state, ports.nowMs()), notification: state.transitions.at(-1)?.notification ?? null })}\n`);
   else ports.out(`${alertPage(state, ports.nowMs()).join('\n')}\n`);
   return EXIT.good;
 }
@@ -40,8 +42,21 @@ export function matching(alerts: readonly AlertState[], what: string, group: rea
   });
 }
 
-function nothing(alerts: readonly AlertState[], what: string): string {
+/** A few of the groups, as they are typed. */
+function groupsOf(states: readonly AlertState[]): string {
+  return states
+    .slice(0, 10)
+    .map((each) => groupWords(groupOf(each)).replaceAll(', ', ' ') || '(no group)')
+    .join(' | ');
+}
+
+/** Why there is nothing to show, and what there is. */
+export function nothing(alerts: readonly AlertState[], what: string, group: readonly string[]): string {
+  const all = `${TAILRACE} alerts ls --all shows them all`;
+  if (what.includes('/')) return `There is no incident ${what}: only the last one of each alert is kept, and ${all}.`;
+  const ofRule = inOrder(alerts.filter(({ rule }) => rule === what));
+  if (ofRule.length > 0) return `${what} has no alert of ${group.join(' ')}: it has ${groupsOf(ofRule)}; ${all}.`;
   const rules = [...new Set(alerts.map(({ rule }) => rule))].sort();
   const known = rules.length === 0 ? 'no rule has fired yet' : `these have fired: ${rules.slice(0, 20).join(', ')}`;
-  return `There is no such alert of ${what} (${known}): ${TAILRACE} alerts ls --all shows them all.`;
+  return `There is no alert of ${what}${didYouMean(what, rules)} (${known}): ${all}.`;
 }

@@ -1,17 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { parseInstant } from '@tailrace/events';
 import { TAILRACE } from '@tailrace/kafka-kit';
-import { ConfigError, type Environment } from '@tailrace/service';
+import { ConfigError } from '@tailrace/service';
 import type { AlertState } from '../decide/alert-state.ts';
 import { MAX_SILENCES } from '../decide/silences.ts';
 import type { Silence } from '../messages/message.ts';
-import { didYouMean } from '../rules/did-you-mean.ts';
 import { parseDuration } from '../rules/durations.ts';
 import { groupText } from '../rules/group-of.ts';
-import { readRuleFiles } from '../rules/read-rules.ts';
-import { problemLine } from '../rules/reading.ts';
-import type { RuleSet } from '../rules/rule.ts';
-import { readRulesAt } from '../rules/rule-files.ts';
+import type { RuleKnowledge } from './known-rules.ts';
 
 export interface SilenceFlags {
   readonly rule?: string;
@@ -25,8 +21,6 @@ export interface SilenceFlags {
 /** alert-state keeps a record for 30 days; a longer silence would end without a word. */
 const MAX_SILENCE_MS = 30 * 86_400_000;
 const MAX_COMMENT_LENGTH = 500;
-/** Any: what a rule groups by does not depend on them. */
-const READING = { paneMs: 10_000, latenessMs: 60_000 };
 
 /** What can be checked without looking anywhere. @throws ConfigError */
 export function checkSilence(flags: SilenceFlags, nowMs: number): void {
@@ -54,29 +48,24 @@ function untilMs({ for: length, until }: SilenceFlags, nowMs: number): number {
   return atMs;
 }
 
-/** The rules of ALERT_RULES, where it is set. @throws ConfigError */
-export async function rulesOf(environment: Environment): Promise<RuleSet | undefined> {
-  const path = environment.ALERT_RULES;
-  if (path === undefined || path === '') return undefined;
-  const found = await readRulesAt(path);
-  if ('problem' in found) throw new ConfigError([`ALERT_RULES can not be read: ${found.problem}`]);
-  const read = readRuleFiles(found.files, READING);
-  if ('problems' in read) throw new ConfigError(read.problems.map(problemLine));
-  return read.rules;
-}
-
-/** The silence that is asked for. `alerts`: those that there are, which know what their rule groups by where the rules are not at hand. @throws ConfigError */
-export function silenceOf(flags: SilenceFlags, nowMs: number, rules: RuleSet | undefined, alerts: readonly AlertState[]): Silence {
+/** The silence that is asked for. `knowledge`: of its rule. @throws ConfigError */
+export function silenceOf(flags: SilenceFlags, nowMs: number, knowledge: RuleKnowledge | undefined): Silence {
   const { rule, group, comment } = flags;
-  const names = rule === undefined ? undefined : groupNames(rule, rules, alerts);
   return {
     id: `s-${randomBytes(4).toString('hex')}`,
     ...(rule === undefined ? {} : { rule }),
-    ...(group === undefined || rule === undefined ? {} : { group: wholeGroup(rule, group, names) }),
+    ...(group === undefined || rule === undefined ? {} : { group: wholeGroup(rule, group, knowledge) }),
     fromMs: nowMs,
     untilMs: untilMs(flags, nowMs),
     comment,
   };
+}
+
+/** Those that fire now and that the silence is over. */
+export function matchedBy({ rule, group }: Silence, alerts: readonly AlertState[]): readonly AlertState[] {
+  return alerts.filter(
+    (alert) => alert.state === 'firing' && (rule === undefined || alert.rule === rule) && (group === undefined || alert.group === group),
+  );
 }
 
 /**
@@ -93,23 +82,14 @@ export function checkRoom(held: readonly { readonly partition: number; readonly 
     ]);
 }
 
-/** What a rule groups by; undefined where nobody here knows. @throws ConfigError where there is no such rule. */
-function groupNames(rule: string, rules: RuleSet | undefined, alerts: readonly AlertState[]): readonly string[] | undefined {
-  const known = rules?.rules.find(({ name }) => name === rule);
-  if (known !== undefined) return known.groupBy;
-  const told = alerts.find((state) => state.rule === rule)?.transitions.at(-1)?.notification.group;
-  // Alerts about tailrace itself stand in no file.
-  if (told !== undefined || rules === undefined || rule.startsWith('tailrace.')) return told === undefined ? undefined : Object.keys(told);
-  const names = rules.rules.map(({ name }) => name);
-  throw new ConfigError([`There is no rule ${rule}${didYouMean(rule, names)} in the file that ALERT_RULES names.`]);
-}
-
 /** A group as rules name it: all its values, in the order of `group_by`. `NAME` without a value is a group without that field. */
-function wholeGroup(rule: string, given: readonly string[], names: readonly string[] | undefined): string {
+function wholeGroup(rule: string, given: readonly string[], knowledge: RuleKnowledge | undefined): string {
+  const names = knowledge?.groupBy;
   const values = new Map(given.map((word) => [word.split('=', 1)[0] ?? '', word.includes('=') ? word.slice(word.indexOf('=') + 1) : null]));
   if (names === undefined)
     throw new ConfigError([
       `Nobody here knows what ${rule} groups by, since it has not fired yet: set ALERT_RULES to the rules, or silence the whole rule. ${TAILRACE} alerts ls --all shows what has fired.`,
+      ...(knowledge?.unchecked === undefined ? [] : [knowledge.unchecked]),
     ]);
   if (values.size !== given.length || values.size !== names.length || !names.every((name) => values.has(name)))
     throw new ConfigError([`The rule ${rule} groups by ${names.join(', ') || 'nothing'}: name exactly these with --group.`]);

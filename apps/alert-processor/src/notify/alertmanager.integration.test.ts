@@ -37,6 +37,16 @@ describe.skipIf(program === undefined)('a real Alertmanager', () => {
     expect((await alertmanager.alerts()).map(({ labels }) => labels.alertname)).toEqual(['slow-checkout']);
   });
 
+  test('takes an incident whose start lies ahead of its end', async () => {
+    await using alertmanager = await startAlertmanager(program ?? '');
+    const url = new URL('/api/v2/alerts', alertmanager.url);
+    const notifier = new HttpNotifier('am', { url, allowPrivate: true }, systemClock, (told) => alertmanagerMessage(told, HOLD_MS));
+    const nowMs = Date.now();
+    const ahead = notification({ startedMs: nowMs + 60_000, decidedMs: nowMs });
+    for (const status of ['firing', 'resolved'] as const)
+      expect(await notifier.send({ ...ahead, status }, never)).toEqual({ kind: 'sent' });
+  });
+
   test('refuses what is none of its alerts, which is not tried again', async () => {
     await using alertmanager = await startAlertmanager(program ?? '');
     const url = new URL('/api/v2/alerts', alertmanager.url);

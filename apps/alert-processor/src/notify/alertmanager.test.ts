@@ -38,6 +38,16 @@ test('what is posted', () => {
   expect(resolved.endsAt).toBe('2026-01-01T00:00:00.000Z');
 });
 
+test('an incident starts at the same time in every send, also where that lies ahead, and none ends before it starts', () => {
+  for (const startedMs of [Date.UTC(2025, 11, 31), Date.UTC(2027, 0, 1)]) {
+    const posted = [{}, { decidedMs: Date.UTC(2026, 0, 2) }, { status: 'resolved' as const, decidedMs: Date.UTC(2026, 0, 3) }].map(
+      (changes) => JSON.parse(alertmanagerMessage(notification({ startedMs, ...changes }), HOLD_MS).body)[0],
+    );
+    expect(new Set(posted.map(({ startsAt }) => startsAt))).toEqual(new Set([new Date(startedMs).toISOString()]));
+    for (const { startsAt, endsAt } of posted) expect(endsAt >= startsAt).toBe(true);
+  }
+});
+
 test('groups that look the same as labels are alerts of their own, and firing and resolved of one have the same labels', () => {
   const labelsOf = (group: Readonly<Record<string, string | null>>, status: 'firing' | 'resolved', startMs = HOLD_MS): string => {
     const incident = incidentKey('errors', JSON.stringify(Object.values(group)), startMs);

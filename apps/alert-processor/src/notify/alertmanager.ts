@@ -18,8 +18,10 @@ export function alertmanagerMessage(notification: Notification, holdMs: number):
   const alert = {
     labels: valued({ ...labels, ...own, alertname: rule, severity, tailrace_group: groupHash(incident) }),
     annotations: { ...annotations, summary },
-    startsAt: isoTime(Math.min(startedMs, decidedMs)),
-    endsAt: isoTime(status === 'firing' ? decidedMs + holdMs : decidedMs),
+    // The same in every send of the incident, so the first decision, which only the first of them knows, can not be it.
+    startsAt: isoTime(startedMs),
+    // An alert may not end before it starts, and the start of an incident behind an earlier one may lie ahead of the decision.
+    endsAt: isoTime(Math.max(startedMs, status === 'firing' ? decidedMs + holdMs : decidedMs)),
     ...(runbook === undefined ? {} : { generatorURL: runbook }),
   };
   return { body: JSON.stringify([alert]) };

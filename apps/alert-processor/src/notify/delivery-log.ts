@@ -17,7 +17,10 @@ export function loggedReport(log: Pick<Logger, 'info' | 'warn' | 'error'>, next:
       if (failing.delete(channel)) log.info({ channel, key }, `${channel} is told again.`);
     } else {
       const what = outcome.kind === 'refused' ? 'refused it' : 'was given up';
-      log.error({ channel, key, attempts }, `${channel} was not told of "${summary}": ${what} after ${attempts} tries (${outcome.reason})`);
+      log.error(
+        { channel, key, attempts },
+        `${channel} was not told of "${summary}": ${what} after ${attempts} ${attempts === 1 ? 'try' : 'tries'} (${outcome.reason})`,
+      );
     }
     next(delivery, outcome, attempts);
   };

@@ -133,6 +133,7 @@ export const NOTIFIER_KINDS = {
     notes: [
       'An alert’s labels are the rule’s labels, the group, `alertname` (the rule), `severity`, and `tailrace_group` (the hash of the group in the incident’s name, which keeps groups apart whose labels look the same); what stands in label names beside letters, digits and `_` becomes `_`. All else is annotations.',
       'Alertmanager takes an alert for resolved once its `endsAt` has passed. A firing one is sent with `endsAt` = decided + `hold`, each re-notification (`renotify` of the rule) moves it on, and the resolved one ends it at once. So let `hold` be longer than `renotify`, and than any alert without `renotify` may last. Should tailrace be gone for good, Alertmanager lets the alert go after `hold`.',
+      '`startsAt` is the start of the first window that fired, in every send of an incident, so it lies up to a window before the fault; when it was first decided stands in the annotation `since` of the first one. Of an incident that begins right behind an earlier one it may lie a window ahead.',
     ],
     keys: {
       url: { shape: url, required: true, about: 'Its address, without `/api/v2/alerts`.', example: 'https://alertmanager.example.com' },
@@ -166,7 +167,9 @@ export const NOTIFIER_KINDS = {
   }),
   pagerduty: kind({
     about: 'PagerDuty’s Events API v2.',
-    notes: ['`dedup_key` is the incident: what is told again stands in the incident that is open, and `resolve` closes it.'],
+    notes: [
+      '`dedup_key` is the incident: what is told again stands in the incident that is open, and `resolve` closes it. `timestamp` is when that was decided, `started_at` in the details the start of the first window that fired.',
+    ],
     keys: {
       routing_key: { shape: secret, required: true, about: 'The integration key of the service.', example: '{env: PAGERDUTY_ROUTING_KEY}' },
       url: { shape: url, about: `The endpoint. Default ${PAGERDUTY_URL}`, example: 'https://events.eu.pagerduty.com/v2/enqueue' },

@@ -13,6 +13,7 @@ import { COMMON_KEYS, KIND_NAMES, NOTIFIER_KINDS, type NotifierKind } from './no
 import { NOTIFIERS_EXAMPLE, NOTIFIERS_SCHEMA_FILE, notifiersPage, notifiersSchemaText, RECEIVER_EXAMPLE } from './notifiers-page.ts';
 import { notifiersSchema, readNotifiers } from './read-notifiers.ts';
 import { notification } from './testing/notifications.ts';
+import { receive } from './testing/receiver.ts';
 import { webhookBody, webhookMessage } from './webhook.ts';
 import { WEBHOOK_SCHEMA_FILE, webhookSchema } from './webhook-schema.ts';
 
@@ -100,4 +101,18 @@ test('the example of a receiver takes what is signed, once, and refuses what is 
     child.kill();
     await gone;
   }
+});
+
+test('the example of a receiver says in one sentence that its port is taken', async () => {
+  await using receiver = await receive(() => {});
+  const child = spawn(process.execPath, [fileURLToPath(at(RECEIVER_EXAMPLE)), receiver.url.port], {
+    env: { TAILRACE_WEBHOOK_SECRET: 'the secret' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let told = '';
+  child.stderr.on('data', (chunk) => {
+    told += String(chunk);
+  });
+  const [code] = await once(child, 'close');
+  expect([code, told]).toEqual([1, expect.stringMatching(/^It can not listen \(.*EADDRINUSE.*\): name a free port\.\n$/)]);
 });

@@ -13,7 +13,7 @@ test('a firing alert triggers, under the incident', () => {
       summary: 'shop answers with errors',
       source: 'shop',
       severity: 'critical',
-      timestamp: '2025-12-31T23:59:00.000Z',
+      timestamp: '2026-01-01T00:00:00.000Z',
       class: 'errors-by-service',
       custom_details: expect.objectContaining({
         response: { do: 'Look at the last deployment of the service.', do_not: 'Do not restart the database.' },

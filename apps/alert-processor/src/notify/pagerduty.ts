@@ -15,7 +15,7 @@ const SOURCE_UNITS = 255;
  * `resolve` for what it does not know it takes and ignores.
  */
 export function pagerdutyMessage(notification: Notification, routingKey: string): HttpMessage {
-  const { incident, status, rule, group, severity, summary, runbook, startedMs } = notification;
+  const { incident, status, rule, group, severity, summary, runbook, decidedMs } = notification;
   const event = { routing_key: routingKey, dedup_key: incident };
   if (status === 'resolved') return { body: JSON.stringify({ ...event, event_action: 'resolve' }) };
   const values = Object.values(group).filter((value) => value !== null);
@@ -28,7 +28,7 @@ export function pagerdutyMessage(notification: Notification, routingKey: string)
         summary: cut(oneLine(summary), SUMMARY_UNITS),
         source: cut(oneLine(values.join(', ')) || 'tailrace', SOURCE_UNITS),
         severity,
-        timestamp: isoTime(startedMs),
+        timestamp: isoTime(decidedMs),
         class: rule,
         custom_details: webhookBody(notification),
       },

@@ -15,7 +15,7 @@ test('a text and one attachment, with what to do and what not to do', () => {
           '*Do not:* Do not restart the database.',
           '*Runbook:* https://runbooks.example.com/errors',
           '*Evidence:* count 153 &gt; 100 in 1 min',
-          '*Since:* 2025-12-31T23:59:00.000Z',
+          '*Since:* 2026-01-01T00:00:00.000Z, in the window from 2025-12-31T23:59:00.000Z',
           '*Complete up to:* 2025-12-31T23:59:00.000Z',
           '*Not seen:* partition 3 is 60 s behind',
           '*Rule:* errors-by-service',

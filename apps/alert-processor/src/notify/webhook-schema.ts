@@ -37,7 +37,9 @@ export function webhookSchema(): object {
         labels: { ...TEXTS, description: 'The rule’s labels.' },
         response: object('What whoever is told should do.', { do: text('What to do first.'), do_not: text('What makes it worse.') }),
         runbook: text('The address of a page that tells more.'),
-        started_at: time('Start of the first window that fired.'),
+        started_at: time(
+          'Start of the first window that fired, the same in every notification of an incident: up to a window before the fault.',
+        ),
         decided_at: time('When the firing or its end was decided.'),
         evidence: object('Why.', {
           text: text('In words, like: count 153 > 100 in 1 min.'),

@@ -7,8 +7,8 @@ import { IN_QUOTES } from './unquoted-conditions.ts';
 
 describe('text that is no rules file', () => {
   it.each([
-    ['', '1:1: The file is empty: it has at least rules: [].'],
-    ['# nothing\n', '1:1: The file is empty: it has at least rules: [].'],
+    ['', '1:1: The file is empty: write rules, or "rules: []" for none.'],
+    ['# nothing\n', '1:1: The file is empty: write rules, or "rules: []" for none.'],
     ['5', '1:1: This must be a map with the keys of a rules file, and 5 is not.'],
     ['rules: 5', '1:8: This must be a list of at most 1000 rules, and 5 is not.'],
     ['rules: [5]', '1:9: This must be a map with the keys of a rule, and 5 is not.'],

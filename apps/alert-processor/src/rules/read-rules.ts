@@ -39,7 +39,7 @@ export function readRuleFiles(files: readonly RulesText[], { notifiers, ...optio
   for (const reading of readings) {
     const { root } = reading;
     if (root === undefined) {
-      if (reading.problems.length === 0) reading.problem(0, 'The file is empty: it has at least rules: [].');
+      if (reading.problems.length === 0) reading.problem(0, 'The file is empty: write rules, or "rules: []" for none.');
       continue;
     }
     const content = readKeys(fileKeys, 'a rules file', root, reading);

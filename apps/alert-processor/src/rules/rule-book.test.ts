@@ -68,6 +68,19 @@ it('refuses a rule that tells somebody who is not there, with file, line and col
   expect(rules.health()).toMatchObject({ state: 'degraded', sentence: expect.stringContaining(`${path}:8:14: There is no notifier gone`) });
 });
 
+it('says from when on a change is counted: with the next pane', async () => {
+  writeFileSync(path, rule('a'));
+  const rules = await opened();
+  expect(rules.health().sentence).toMatch(/^1 rules hold since [^;]+Z\.$/);
+  writeFileSync(path, rule('b'));
+  await clock.advance(3000);
+  await rules.look({ atOnce: true });
+  const sinceMs = clock.nowMs();
+  const [since, from] = [sinceMs, (Math.floor(sinceMs / 10_000) + 1) * 10_000].map((ms) => new Date(ms).toISOString());
+  expect(rules.health().sentence).toBe(`1 rules hold since ${since}; what is new in them counts from ${from} on.`);
+  expect(log.info.mock.lastCall?.[1]).toBe(`1 rules hold from now on; what is new in them counts from ${from} on`);
+});
+
 it('looks by itself, by its clock', async () => {
   writeFileSync(path, rule('a'));
   const rules = await opened();

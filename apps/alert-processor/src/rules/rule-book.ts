@@ -37,6 +37,8 @@ export class RuleBook {
   /** Of the files at the last look. */
   #seen: string;
   #sinceMs: number;
+  /** From when on what the last change brought is counted; undefined while none was taken over. */
+  #newFromMs: number | undefined;
   #problems: readonly string[] = [];
   #looking: Promise<void> = Promise.resolve();
 
@@ -88,7 +90,7 @@ export class RuleBook {
     const { length } = this.#current.rules;
     const since = new Date(this.#sinceMs).toISOString();
     const [first, ...more] = this.#problems;
-    if (first === undefined) return { state: 'ok', sentence: `${length} rules hold since ${since}.` };
+    if (first === undefined) return { state: 'ok', sentence: `${length} rules hold since ${since}${this.#newWords()}.` };
     const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
     return { state: 'degraded', sentence: `The rules as they stand now are refused, and those from ${since} hold: ${first}${others}` };
   }
@@ -120,6 +122,10 @@ export class RuleBook {
     this.#take(read.rules);
   }
 
+  #newWords(): string {
+    return this.#newFromMs === undefined ? '' : `; what is new in them counts from ${new Date(this.#newFromMs).toISOString()} on`;
+  }
+
   #refuse(problems: readonly string[]): void {
     this.#problems = problems;
     const shown = problems.slice(0, SHOWN_PROBLEMS);
@@ -129,7 +135,9 @@ export class RuleBook {
   #take(rules: RuleSet): void {
     this.#current = rules;
     this.#sinceMs = this.#options.clock.nowMs();
-    this.#options.log.info({ rules: rules.rules.length }, `${rules.rules.length} rules hold from now on`);
+    // No lane has read a broker time that is later: each begins at the latest with the pane that comes next.
+    this.#newFromMs = (Math.floor(this.#sinceMs / rules.paneMs) + 1) * rules.paneMs;
+    this.#options.log.info({ rules: rules.rules.length }, `${rules.rules.length} rules hold from now on${this.#newWords()}`);
     for (const listener of this.#listeners) listener(rules);
   }
 }

@@ -1,25 +1,28 @@
 import { conditionHolds } from '../rules/condition-holds.ts';
-import type { Condition } from '../rules/rule.ts';
+import { groupWords, namedGroup } from '../rules/group-words.ts';
+import type { Condition, RuleSet } from '../rules/rule.ts';
 import { type Bounds, printBounds, printMoment } from './moments.ts';
 import type { Case, ExpectedAlert } from './read-cases.ts';
 import type { SeenAlert } from './run-case.ts';
 
 /** What of the alerts of a case is not as expected, a sentence each. */
-export function compareAlerts({ startMs, expect }: Pick<Case, 'startMs' | 'expect'>, alerts: readonly SeenAlert[]): string[] {
+export function compareAlerts(
+  { startMs, expect, rules }: Pick<Case, 'startMs' | 'expect' | 'rules'>,
+  alerts: readonly SeenAlert[],
+): string[] {
   const keyOf = ({ rule, group }: { readonly rule: string; readonly group: string }) => JSON.stringify([rule, group]);
   const differences: string[] = [];
   for (const key of new Set([...expect, ...alerts].map(keyOf))) {
+    const name = nameOf(JSON.parse(key) as [string, string], rules);
     const wanted = expect.filter((each) => keyOf(each) === key);
     const seen = alerts.filter((each) => keyOf(each) === key).sort((a, b) => a.firedMs - b.firedMs);
-    for (let i = 0; i < Math.max(wanted.length, seen.length); i++) differences.push(...compareOne(wanted[i], seen[i], startMs));
+    for (let i = 0; i < Math.max(wanted.length, seen.length); i++) differences.push(...compareOne(wanted[i], seen[i], startMs, name));
   }
   return differences;
 }
 
-function compareOne(wanted: ExpectedAlert | undefined, seen: SeenAlert | undefined, startMs: number): string[] {
-  if (seen === undefined)
-    return wanted === undefined ? [] : [`${nameOf(wanted)} did not fire: expected at ${printBounds(wanted.firesAt)}.`];
-  const name = nameOf(seen);
+function compareOne(wanted: ExpectedAlert | undefined, seen: SeenAlert | undefined, startMs: number, name: string): string[] {
+  if (seen === undefined) return wanted === undefined ? [] : [`${name} did not fire: expected at ${printBounds(wanted.firesAt)}.`];
   const after = (ms: number) => printMoment(ms - startMs);
   const { severity, evidence } = seen.firing;
   if (wanted === undefined)
@@ -45,8 +48,9 @@ function compareOne(wanted: ExpectedAlert | undefined, seen: SeenAlert | undefin
   return differences;
 }
 
-function nameOf({ rule, group }: { readonly rule: string; readonly group: string }): string {
-  return group === '[]' ? rule : `${rule} ${group}`;
+function nameOf([rule, group]: readonly [rule: string, group: string], { rules }: RuleSet): string {
+  const words = groupWords(namedGroup(rules.find(({ name }) => name === rule)?.groupBy, group));
+  return words === '' ? rule : `${rule} ${words}`;
 }
 
 function lies(ms: number, { fromMs, untilMs }: Bounds): boolean {

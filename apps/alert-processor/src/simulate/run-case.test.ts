@@ -60,22 +60,26 @@ describe('a test case', () => {
   });
 
   it.each([
-    ['an alert that nobody expects', '[]', 'errors ["shop"] fired at 15s: not expected. count 11 > 10 in 1 min.'],
-    ['a wrong time', `[{${EXPECTED}, fires_at: 16s..17s}]`, 'errors ["shop"] fired at 15s: expected at 16s..17s. count 11 > 10 in 1 min.'],
-    ['a wrong end', `[{${EXPECTED}, fires_at: 15s, resolves_at: 1m}]`, 'errors ["shop"] was over at 2m20s: expected at 1m.'],
-    ['an end', `[{${EXPECTED}, fires_at: 15s, resolves_at: never}]`, 'errors ["shop"] was over at 2m20s: expected never.'],
-    ['a severity', `[{${EXPECTED}, fires_at: 15s, severity: info}]`, 'errors ["shop"] has the severity critical: expected info.'],
-    ['a value', `[{${EXPECTED}, fires_at: 15s, value: 12}]`, 'errors ["shop"] measured 11 when it fired: expected 12.'],
-    ['a comparison', `[{${EXPECTED}, fires_at: 15s, value: "<= 3"}]`, 'errors ["shop"] measured 11 when it fired: expected <= 3.'],
-    ['a silence', `[{${EXPECTED}, fires_at: 15s, silenced: true}]`, 'errors ["shop"] was told: expected a silence.'],
-    ['a second alert', `[{${EXPECTED}, fires_at: 15s}, {${EXPECTED}, fires_at: 3m}]`, 'errors ["shop"] did not fire: expected at 3m.'],
+    ['an alert that nobody expects', '[]', 'errors service=shop fired at 15s: not expected. count 11 > 10 in 1 min.'],
+    [
+      'a wrong time',
+      `[{${EXPECTED}, fires_at: 16s..17s}]`,
+      'errors service=shop fired at 15s: expected at 16s..17s. count 11 > 10 in 1 min.',
+    ],
+    ['a wrong end', `[{${EXPECTED}, fires_at: 15s, resolves_at: 1m}]`, 'errors service=shop was over at 2m20s: expected at 1m.'],
+    ['an end', `[{${EXPECTED}, fires_at: 15s, resolves_at: never}]`, 'errors service=shop was over at 2m20s: expected never.'],
+    ['a severity', `[{${EXPECTED}, fires_at: 15s, severity: info}]`, 'errors service=shop has the severity critical: expected info.'],
+    ['a value', `[{${EXPECTED}, fires_at: 15s, value: 12}]`, 'errors service=shop measured 11 when it fired: expected 12.'],
+    ['a comparison', `[{${EXPECTED}, fires_at: 15s, value: "<= 3"}]`, 'errors service=shop measured 11 when it fired: expected <= 3.'],
+    ['a silence', `[{${EXPECTED}, fires_at: 15s, silenced: true}]`, 'errors service=shop was told: expected a silence.'],
+    ['a second alert', `[{${EXPECTED}, fires_at: 15s}, {${EXPECTED}, fires_at: 3m}]`, 'errors service=shop did not fire: expected at 3m.'],
   ])('says what is not as expected: %s', (_, expected, difference) => {
     expect(differencesOf(burst(expected))).toEqual([[difference]]);
   });
 
   it('says at once what did not fire and what did instead', () => {
     expect(differencesOf(burst('[{rule: errors, group: {service: cart}, fires_at: 15s}]'))).toEqual([
-      ['errors ["cart"] did not fire: expected at 15s.', 'errors ["shop"] fired at 15s: not expected. count 11 > 10 in 1 min.'],
+      ['errors service=cart did not fire: expected at 15s.', 'errors service=shop fired at 15s: not expected. count 11 > 10 in 1 min.'],
     ]);
   });
 
@@ -117,7 +121,7 @@ describe('a test case', () => {
   expect: ${expected}`;
     expect(
       differencesOf(late('55s', `[{${EXPECTED}, fires_at: 1m5s}]`), late('2m', '[]'), late('2m', `[{${EXPECTED}, fires_at: 2m..3m}]`)),
-    ).toEqual([[], [], ['errors ["shop"] did not fire: expected at 2m..3m.']]);
+    ).toEqual([[], [], ['errors service=shop did not fire: expected at 2m..3m.']]);
   });
 
   it('gives the same alerts whichever partitions the events lie in', () => {

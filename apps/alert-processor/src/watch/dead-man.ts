@@ -3,7 +3,8 @@ import type { SelfCondition } from '../decide/self-conditions.ts';
 import type { CanaryState } from './canary-track.ts';
 
 /** Alerts about tailrace itself; no rule of a file can be called so. */
-export type WatchRule = 'tailrace.behind' | 'tailrace.blind' | 'tailrace.gateway';
+export const WATCH_RULES = ['tailrace.behind', 'tailrace.blind', 'tailrace.gateway'] as const;
+export type WatchRule = (typeof WATCH_RULES)[number];
 
 /** What the deciding stage knows of one partition of the stream. */
 export interface SourceView {

@@ -2,7 +2,6 @@ import { systemClock } from '@tailrace/kafka-kit';
 import type { Service } from '@tailrace/service';
 import type { AlertConfig } from '../config.ts';
 import type { Deciding } from '../decide/start-decide.ts';
-import { channelsTell } from './vitals.ts';
 import { Watch } from './watch.ts';
 
 export interface StartWatchOptions {
@@ -13,16 +12,9 @@ export interface StartWatchOptions {
 }
 
 /** Starts the watch as a part of the service. */
-export function startWatch(service: Service, config: AlertConfig, options: StartWatchOptions): Promise<Watch> {
+export async function startWatch(service: Service, config: AlertConfig, options: StartWatchOptions): Promise<Watch> {
   const { stream, allowedDelayMs, deciding, nowMs } = options;
   const { canaryUrl, canaryMs, heartbeatUrl, latenessMs } = config;
-  const tell = channelsTell(() => deciding.deliveries.view());
-  service.health.set('channels', () => {
-    const fault = tell(nowMs());
-    return fault === undefined
-      ? { state: 'ok', sentence: 'No channel refuses all that it is sent.' }
-      : { state: 'degraded', sentence: `Mend the notifier or its receiver: ${fault}.` };
-  });
   const open = async () =>
     new Watch(
       {
@@ -40,5 +32,7 @@ export function startWatch(service: Service, config: AlertConfig, options: Start
         channels: () => deciding.deliveries.view(),
       },
     );
-  return service.start('watch', open, (running) => running.stop());
+  const watch = await service.start('watch', open, (running) => running.stop());
+  for (const what of ['alerts', 'channels'] as const) service.health.set(what, () => watch.check(what));
+  return watch;
 }

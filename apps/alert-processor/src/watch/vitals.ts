@@ -1,3 +1,4 @@
+import type { Check } from '@tailrace/service';
 import type { ChannelView } from '../notify/channel-queue.ts';
 import type { CanaryTrack } from './canary-track.ts';
 import type { SourceView } from './dead-man.ts';
@@ -8,6 +9,15 @@ const TICK_MS = 15_000;
 const UNHEARD_MS = 30_000;
 const CANARY_MS = 30_000;
 const UNSENT_MS = 120_000;
+
+/** One check of `/readyz`: the same vitals withhold the heartbeat, so that the two never say different things. */
+export function checkOf(vitals: readonly Vital[], well: string, advice: string): (nowMs: number) => Check {
+  return (nowMs) => {
+    const faults = vitals.flatMap((vital) => vital(nowMs) ?? []);
+    // A restart would mend none of them, and another member has no other receivers: there is work to send here all the same.
+    return faults.length === 0 ? { state: 'ok', sentence: well } : { state: 'degraded', sentence: `${advice}: ${faults.join('; ')}.` };
+  };
+}
 
 const seconds = (ms: number): number => Math.round(ms / 1000);
 

@@ -5,6 +5,7 @@ import { createLogger, createMetrics } from '@tailrace/service';
 import { expect, test } from 'vitest';
 import type { SelfCondition } from '../decide/self-conditions.ts';
 import type { Message } from '../messages/message.ts';
+import type { ChannelView } from '../notify/channel-queue.ts';
 import { CANARY_RULE, canaryGroup } from './canary-rule.ts';
 import type { SourceView } from './dead-man.ts';
 import { Watch } from './watch.ts';
@@ -31,7 +32,7 @@ test('canaries go round through a gateway, conditions are told in every second, 
   const clock = new ManualClock();
   const metrics = createMetrics();
   const conditions: SelfCondition[] = [];
-  const world = { sources: [] as readonly SourceView[] | undefined };
+  const world = { sources: [] as readonly SourceView[] | undefined, channels: [] as readonly ChannelView[] };
   const watch = new Watch(
     {
       stream: 'service-events',
@@ -51,7 +52,7 @@ test('canaries go round through a gateway, conditions are told in every second, 
         sources: () => world.sources,
         condition: (condition) => conditions.push(condition),
       },
-      channels: () => [],
+      channels: () => world.channels,
     },
   );
   const counted = async (line: string) => (await metrics.metrics()).includes(`${line}\n`);
@@ -96,6 +97,27 @@ test('canaries go round through a gateway, conditions are told in every second, 
   expect(await counted('tailrace_alert_reader_heard_seconds{partition="0"} 1')).toBe(true);
   await clock.advance(4000);
   await until('tailrace_alert_heartbeats_total{outcome="sent"} 1');
+  // /readyz and the heartbeat go by the same: a channel whose notifications have waited for long.
+  const tick = async (ms: number): Promise<void> => {
+    await clock.advance(ms);
+    world.sources = [{ partition: 0, watermarkMs: clock.nowMs() - 60_000, heardMs: clock.nowMs(), blind: [] }];
+    for (let look = 0; look < 2; look++) watch.ticked(7);
+  };
+  await tick(1000);
+  expect(watch.check('channels')).toEqual({ state: 'ok', sentence: 'Every channel takes what it is sent.' });
+  world.channels = [{ channel: 'oncall', held: 8, oldestMs: clock.nowMs() - 120_001, untold: 0 }];
+  expect(watch.check('channels')).toEqual({
+    state: 'degraded',
+    sentence: 'Mend the notifier or its receiver: notifications wait for oncall (8).',
+  });
+  await tick(9000);
+  await until('tailrace_alert_heartbeats_total{outcome="withheld"} 2');
+  world.channels = [];
+  await clock.advance(20_000);
+  expect(watch.check('alerts')).toEqual({
+    state: 'degraded',
+    sentence: expect.stringContaining('Alerts can not be told from here now: nothing was decided, or written, for '),
+  });
   expect(await metricFaults(metrics, WATCH_METRICS)).toEqual([]);
   expect(new Set(posts)).toEqual(new Set(['/v1/events', '/beat']));
   await watch.stop();

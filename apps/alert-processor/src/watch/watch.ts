@@ -1,5 +1,5 @@
 import { type Clock, type Registered, registerMetrics, type SetGauge } from '@tailrace/kafka-kit';
-import type { Logger, Metrics } from '@tailrace/service';
+import type { Check, Logger, Metrics } from '@tailrace/service';
 import type { SelfCondition } from '../decide/self-conditions.ts';
 import type { Message } from '../messages/message.ts';
 import type { ChannelView } from '../notify/channel-queue.ts';
@@ -8,7 +8,7 @@ import { CANARY_RULE } from './canary-rule.ts';
 import { CanaryTrack } from './canary-track.ts';
 import { DeadMan, type SourceView } from './dead-man.ts';
 import { Heartbeat } from './heartbeat.ts';
-import { canariesComeRound, channelsTell, decidesStill, everyPartitionIsRead, queuesMove } from './vitals.ts';
+import { canariesComeRound, channelsTell, checkOf, decidesStill, everyPartitionIsRead, queuesMove } from './vitals.ts';
 import { WATCH_METRICS } from './watch-metrics.ts';
 
 /** What the deciding stage of this process can be asked and told. */
@@ -52,6 +52,7 @@ export class Watch {
   readonly #figures: Registered<typeof WATCH_METRICS>;
   readonly #poster: CanaryPoster | undefined;
   readonly #heartbeat: Heartbeat | undefined;
+  readonly #checks: Readonly<Record<'alerts' | 'channels', (nowMs: number) => Check>>;
   #deadMan: DeadMan | undefined;
   /** Of each decider the latest canary of each partition of the stream that it has taken in since its last tick. */
   readonly #takenIn = new Map<number, Map<number, number>>();
@@ -86,19 +87,22 @@ export class Watch {
               tell(fault === undefined ? undefined : `the gateway does not take all canaries: ${fault}`, 'the gateway takes canaries'),
           });
     const canaries = this.#poster === undefined ? [] : [canariesComeRound(this.#track)];
-    const vitals = [
+    const decides = [
       decidesStill(() => deciding.owned().map((partition) => this.#tickedMs.get(partition))),
       everyPartitionIsRead(() => this.#sources),
       ...canaries,
-      queuesMove(channels),
-      channelsTell(channels),
     ];
+    const tells = [queuesMove(channels), channelsTell(channels)];
+    this.#checks = {
+      alerts: checkOf(decides, 'Everything is counted and decided upon.', 'Alerts can not be told from here now'),
+      channels: checkOf(tells, 'Every channel takes what it is sent.', 'Mend the notifier or its receiver'),
+    };
     this.#heartbeat =
       options.heartbeatUrl === undefined
         ? undefined
         : new Heartbeat(options.heartbeatUrl, {
             clock,
-            vitals,
+            vitals: [...decides, ...tells],
             beat: (outcome) => this.#figures.heartbeats.inc({ outcome }),
             onChange: (fault) => tell(fault, 'the heartbeat is sent'),
           });
@@ -128,6 +132,11 @@ export class Watch {
     if (nowMs - this.#lookedMs < LOOK_MS) return;
     this.#lookedMs = nowMs;
     this.#look(nowMs);
+  }
+
+  /** Whether alerts can be told now, from here: what the heartbeat goes by. */
+  check(what: 'alerts' | 'channels'): Check {
+    return this.#checks[what](this.#ports.clock.nowMs());
   }
 
   async stop(): Promise<void> {
