@@ -6,7 +6,6 @@ import { startDecide } from './decide/start-decide.ts';
 import type { Message } from './messages/message.ts';
 import { alertMetrics } from './metrics.ts';
 import { notifiersLine, openNotifiers } from './notify/open-notifiers.ts';
-import { notifyFaults } from './notify/read-notifiers.ts';
 import { reachFaults } from './panes/check-reach.ts';
 import { countedRules } from './panes/rule-source.ts';
 import { startPanes } from './panes/start-panes.ts';
@@ -47,10 +46,8 @@ export function runAlertProcessor(nowMs: () => number): Promise<void> {
             latenessMs: config.latenessMs,
             clock: systemClock,
             log,
-            check: (read) => [
-              ...reachFaults(ALERT_PARTIALS_TOPIC, kept.get(ALERT_PARTIALS_TOPIC), read),
-              ...(decides ? notifyFaults(read, channels) : []),
-            ],
+            notifiers: decides ? channels : undefined,
+            check: (read) => reachFaults(ALERT_PARTIALS_TOPIC, kept.get(ALERT_PARTIALS_TOPIC), read),
           }),
         (opened) => opened.close(),
       );

@@ -37,6 +37,7 @@ function ruleWith(key: string, example: string): string {
     response: '{do: look, do_not: wait}',
   };
   if (key === 'summary') lines.group_by = '[service]';
+  if (example.startsWith('{ratio')) lines.condition = '"> 0.5"';
   if (key === 'remember') lines.measure = 'absence';
   if (key === 'remember') delete lines.condition;
   lines[key] = example;

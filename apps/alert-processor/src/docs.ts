@@ -111,7 +111,7 @@ A rule says which events belong to it, what is measured over a window of time, w
 \`\`\`yaml
 ${EXAMPLE}\`\`\`
 
-Rules to begin with are in [examples/rules/default.yaml](../../examples/rules/default.yaml). \`npx tailrace rules check FILE\` says what rules mean, or all that is wrong with them, with line and column; [test cases](rule-tests.md) say whether they do what they are meant to.
+Rules to begin with are in [examples/rules/default.yaml](../../examples/rules/default.yaml). \`npx tailrace rules check FILE\` says what rules mean, or all that is wrong with them, with line and column: every key and value, every field of every expression, and what does not go together. Of a file that is no YAML it is the first place where it is not, and of an expression all up to the place where it is none any more. \`--notifiers FILE\` also says which names of \`notify\` that notifiers file does not have. [Test cases](rule-tests.md) say whether they do what they are meant to.
 
 **In an editor.** [${SCHEMA_FILE}](${SCHEMA_FILE}) is the JSON Schema. With this first line, editors that have the YAML language server complete keys and mark what does not fit:
 
@@ -148,6 +148,8 @@ ${keyTable(measureKeys)}
 - \`distinct\` is exact up to its limit (default ${DEFAULTS.distinctLimit}), and the limit and 1 above it. Values are held against each other as groups are: 5 and "5" are the same.
 - \`rate\` is nothing where the earlier window had no event, or was not counted.
 - Sums are of floating-point numbers; one beyond the largest number stays at it.
+- A condition that no value of its measure can meet (\`"> 20"\` of a ratio), or that every one does, is refused. The fields of the table lie in the bounds of [the event](event.md).
+- **What never came is not missed.** A rule knows a group from its first event on, and one without \`group_by\` begins with the first event of its \`where\`: neither \`absence\` nor \`count\` with \`"< 1"\` fires for a service that never came. Of one that came and comes no more both tell: \`absence\` waits for it for \`remember\`, the other ones for 24 h.
 - \`>\` and \`>=\` fire as soon as what was counted shows it. \`<\`, \`<=\` and \`absence\` wait until the window is complete: that is \`ALERT_LATENESS_MS\` after its end, and longer while a partition is behind.
 
 ## Groups

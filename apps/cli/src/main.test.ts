@@ -43,7 +43,7 @@ describe('wrong use', () => {
     [['lake', 'nonsense'], "unknown command 'nonsense'\n(commands of npx tailrace lake: audit, query, ledger)"],
     [['replay', 'rnu'], "unknown command 'rnu'\n(commands of npx tailrace replay: window, plan, run, receipt, cancel, show, ls)"],
     [['rules', 'chekc'], "unknown command 'chekc'\n(commands of npx tailrace rules: check, test, backtest)"],
-    [['alerts', 'nonsense'], "unknown command 'nonsense'\n(commands of npx tailrace alerts: ls, show, silence, unsilence, silences)"],
+    [['alerts', 'nonsense'], "unknown command 'nonsense'\n(commands of npx tailrace alerts: ls, show, silence, unsilence, silences, try)"],
     [['topics', 'plan'], 'KAFKA_BOOTSTRAP_SERVERS is not set'],
     [['group', 'lag'], 'KAFKA_BOOTSTRAP_SERVERS is not set'],
     [['--endpoints', '/no/such/file', 'group', 'lag'], 'can not be read as an endpoints file'],

@@ -35,9 +35,9 @@ export const appNouns = [
   {
     noun: 'alerts',
     app: 'alert-processor',
-    verbs: ['ls', 'show', 'silence', 'unsilence', 'silences'],
+    verbs: ['ls', 'show', 'silence', 'unsilence', 'silences', 'try'],
     lakeVerbs: [],
-    about: 'Look at alerts, and keep them quiet for a while: ls, show, silence, unsilence, silences.',
+    about: 'Look at alerts, keep them quiet for a while, and try notifiers: ls, show, silence, unsilence, silences, try.',
     checks: true,
   },
 ] as const satisfies readonly AppNoun[];

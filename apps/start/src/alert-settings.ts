@@ -1,11 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { AlertReceiver } from './alert-receiver.ts';
 import type { Environment } from './config.ts';
 import type { StartOptions } from './options.mjs';
 
-const RULES = fileURLToPath(new URL('../../../examples/rules/default.yaml', import.meta.url));
+/** What a start begins with that is given no rules. */
+export const SHIPPED_RULES = fileURLToPath(new URL('../../../examples/rules/default.yaml', import.meta.url));
 
 export interface AlertPlace {
   readonly folder: string;
@@ -45,14 +46,24 @@ export function alertDefaults({
 /** Puts the rules that are shipped into a folder without any; what an earlier start and people have left there (`--data`) stays. */
 function placeRules(folder: string): void {
   mkdirSync(folder, { recursive: true });
-  if (readdirSync(folder).some((name) => /^[^.].*\.ya?ml$/.test(name))) return;
+  if (hasRules(folder)) return;
   // Whole or not at all, also under a kill: half of a file is no rules. What is hidden is not read.
   const partial = join(folder, '.default.yaml.partial');
-  writeFileSync(partial, readFileSync(RULES));
+  writeFileSync(partial, readFileSync(SHIPPED_RULES));
   renameSync(partial, join(folder, 'default.yaml'));
 }
 
-function notifiersFile(url: string): string {
+function hasRules(folder: string): boolean {
+  return readdirSync(folder).some((name) => /^[^.].*\.ya?ml$/.test(name));
+}
+
+/** The rules that an earlier start and people have left in the folder of `--data`. */
+export function keptRules(dataFolder: string): string | undefined {
+  const rules = rulesPath(dataFolder, {});
+  return existsSync(rules) && hasRules(rules) ? rules : undefined;
+}
+
+export function notifiersFile(url: string): string {
   return `# The live view of npm start, which is told of every alert.
 notifiers:
   - name: live-view

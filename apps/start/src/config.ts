@@ -8,6 +8,9 @@ import type { StartOptions } from './options.mjs';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** Of this process: services are given it, and what it names for them is looked at first. */
+export const ownEnvironment: Environment = process.env;
+
 /** How this process and the services reach the servers. */
 export interface Connections {
   /** What the services are given: this process's environment, with our own servers' addresses over it. */

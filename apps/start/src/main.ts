@@ -3,6 +3,8 @@ import { Failure } from '@tailrace/stack';
 import type { RulesWord } from './alert-facts.ts';
 import { isToldHere } from './alert-settings.ts';
 import { AlertTotals } from './alert-totals.ts';
+import { checkAlerts } from './check-alerts.ts';
+import { ownEnvironment } from './config.ts';
 import { EndpointsFile } from './endpoints-file.ts';
 import type { GatewayCounts } from './gateway-counts.ts';
 import {
@@ -41,6 +43,7 @@ const END_PATIENCE_MS = 1000;
 
 /** Runs the pipeline until it is stopped, or with `--once` until everything posted has arrived. Resolves with the exit code. */
 export async function main(options: StartOptions, context: StartContext): Promise<number> {
+  await checkAlerts(options, ownEnvironment, context.signal);
   const screen = new Screen(process.stderr);
   const pipeline = await startPipeline(options, context.signal, (line) => screen.print(line));
   const ended = new AbortController();

@@ -8,9 +8,9 @@ export function alertsPage(): string {
   const alerts = buildProgram(none, () => {}).commands.find((command) => command.name() === 'alerts');
   if (alerts === undefined) throw new Error('the program has no alerts');
   return `<!-- Generated from apps/alert-processor. Change the text or the commands there, then run its unit tests with UPDATE_DOCS=1. -->
-# Looking at alerts, and silencing them
+# Looking at alerts, silencing them, and trying notifiers
 
-\`${TAILRACE} alerts\` reads the topic \`alert-state\`, where the alert processor keeps the state of each alert before it tells anybody. It joins no group, and works while no alert processor runs. It needs \`KAFKA_BOOTSTRAP_SERVERS\` (or \`--endpoints FILE\`) and the right to read \`alert-state\`; to silence, the right to write \`alert-partials\`.
+\`${TAILRACE} alerts\` reads the topic \`alert-state\`, where the alert processor keeps the state of each alert before it tells anybody. It joins no group, and works while no alert processor runs. It needs \`KAFKA_BOOTSTRAP_SERVERS\` (or \`--endpoints FILE\`) and the right to read \`alert-state\`; to silence, the right to write \`alert-partials\`. Only \`try\` needs no server of ours.
 
 ## What ls shows
 
@@ -44,6 +44,18 @@ While a silence holds nobody is told of the alerts under it; they fire, end, are
 The rule's name is held against the rules of \`ALERT_RULES\` (with \`--endpoints\` of \`npm start\`, those of that start), and against what has fired; where neither knows it, it is taken, and said that it was not checked. A group's values can not be checked: \`silence\` says how many of the alerts that fire now it matches. A group that has not fired yet can be silenced where the rules are known.
 
 \`silence\` writes to every partition of \`alert-partials\` and waits until all of them hold it, for up to 15 s. While no alert processor runs it says so: the silence then holds before the next one decides anything, if that is within two days (and if one ever ran: it says so, too).
+
+## Trying notifiers
+
+\`try\` reads a notifiers file as the alert processor does, and sends a test through each channel, with the same guards and without a secret in what it shows: an alert of the rule \`tailrace.try\`, severity \`info\`, *A test: nothing is wrong.*, firing and right behind it resolved, under one incident, so that a pager closes what it opened. Each is tried once:
+
+| words | what they mean |
+| --- | --- |
+| was taken | The receiver has answered that it has it. |
+| was not taken | A fault of the moment, as it is shown. Live it would be tried again for 24 h. |
+| was refused | The receiver will never take it. Live it would not be tried again; nor is the resolved one sent here. |
+
+Exit code: 0 when all of it was taken, 1 when not, 2 when the file makes no sense.
 
 ${usages(alerts)}
 `;

@@ -5,6 +5,7 @@ import type { VerbContext } from './ports.ts';
 import { showCommand } from './show-command.ts';
 import { silenceCommand, silencesCommand, unsilenceCommand } from './silence-command.ts';
 import { checkSilence, type SilenceFlags } from './silence-request.ts';
+import { type TryFlags, tryCommand } from './try-command.ts';
 
 interface JsonFlag {
   readonly json?: boolean;
@@ -60,4 +61,13 @@ export function addAlertsVerbs(alerts: Command, { ports, act }: VerbContext, top
     .option('--all', 'those that are over or taken back, too')
     .addOption(json())
     .action((flags: JsonFlag & { readonly all?: boolean }) => act(() => silencesCommand(flags, ports, topics)));
+  alerts
+    .command('try')
+    .description(
+      'send a test through notifiers, firing and then resolved, and say what their receivers made of it; exit code 1 when one did not take it',
+    )
+    .requiredOption('--notifiers <file>', 'the notifiers file (ALERT_NOTIFIERS)')
+    .addOption(new Option('--name <name>', 'only this one; may be given several times (default: all)').argParser(collected))
+    .addOption(json())
+    .action((flags: TryFlags) => act(() => tryCommand(flags, ports)));
 }

@@ -84,7 +84,59 @@ describe('rules check', () => {
     expect(out).toContain(`${bad}:2:5: There is no key "nane" in a rule (did you mean name?)`);
     expect(out).toContain(`${bad}:8:17: This must be one of > >= < <= and a number`);
     expect(out).toContain(`${bad}:12:11: There is another rule named silent: names are unique.`);
-    expect(out).toMatch(/5 problems: the alert processor refuses these rules\.\n$/);
+    expect(out).toMatch(/5 problems: the alert processor refuses these files\.\n$/);
+  });
+
+  describe('with notifiers', () => {
+    const TELLING = RULES.replace('min_count: 20', 'notify: [oncall, oncal]');
+    const NOTIFIERS =
+      'notifiers:\n  - {name: oncall, kind: webhook, url: "https://oncall.example.com/"}\n  - {name: mail, kind: slack, url: 5}\n';
+
+    it('tells every name that there is not, with its place, and what is wrong with the notifiers', async () => {
+      const [rules, notifiers] = [file('rules.yaml', TELLING), file('notifiers.yml', NOTIFIERS)];
+      expect(await run('rules', 'check', rules, '--notifiers', notifiers)).toMatchObject({
+        code: 1,
+        out: [
+          `${notifiers}:3:36: This must be a URL that begins with https:// or http://, and 5 is not.`,
+          `${rules}:10:22: There is no notifier oncal (did you mean oncall?): there are oncall, mail.`,
+          '2 problems: the alert processor refuses these files.\n',
+        ].join('\n'),
+      });
+      const { out } = await run('rules', 'check', '--json', rules, '--notifiers', notifiers);
+      expect(JSON.parse(out)).toMatchObject({
+        problems: [
+          { file: notifiers, line: 3 },
+          { file: rules, line: 10, column: 22 },
+        ],
+      });
+    });
+
+    it('counts them where all is well; without the option it says that names were not looked at, where there are any', async () => {
+      const [rules, notifiers] = [
+        file('rules.yaml', TELLING.replace(', oncal]', ']')),
+        file('notifiers.yml', NOTIFIERS.replace('url: 5', 'url: "https://chat.example.com/"')),
+      ];
+      expect(await run('rules', 'check', rules, '--notifiers', notifiers)).toMatchObject({
+        code: 0,
+        out: expect.stringMatching(/\n3 rules, 0 silences, 2 notifiers; they look back 65m at most\.\n$/),
+      });
+      expect((await run('rules', 'check', rules)).out).toMatch(
+        /at most\. Whether there are the notifiers that notify names was not looked at: add --notifiers FILE\.\n$/,
+      );
+      expect((await run('rules', 'check', file('plain.yaml', RULES))).out).toMatch(/at most\.\n$/);
+    });
+
+    it('of a notifiers file that is no YAML no name is missed', async () => {
+      const { out } = await run('rules', 'check', file('rules.yaml', TELLING), '--notifiers', file('notifiers.yml', 'notifiers: ['));
+      expect(out).toMatch(/^[^\n]*notifiers\.yml:1:\d+: [^\n]+\n1 problem: the alert processor refuses these files\.\n$/);
+    });
+
+    it('one that can not be read is wrong use', async () => {
+      expect(await run('rules', 'check', file('rules.yaml', TELLING), '--notifiers', '/no/such.yml')).toMatchObject({
+        code: 2,
+        told: '--notifiers names /no/such.yml, which can not be read (ENOENT).\n',
+      });
+    });
   });
 
   it('reads the files of a folder together', async () => {

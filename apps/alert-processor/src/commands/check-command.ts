@@ -1,6 +1,8 @@
 import { ALERT_PARTIALS_TOPIC, topicsFor } from '@tailrace/events';
+import { systemClock } from '@tailrace/kafka-kit';
 import { ConfigError } from '@tailrace/service';
 import { readRulesConfig } from '../config.ts';
+import { readNotifiersAt } from '../notify/open-notifiers.ts';
 import { reachFaults, reachOf } from '../panes/check-reach.ts';
 import { printDuration } from '../rules/durations.ts';
 import { type RulesText, readRuleFiles } from '../rules/read-rules.ts';
@@ -10,20 +12,37 @@ import { readRulesAt } from '../rules/rule-files.ts';
 import { ruleLine } from '../rules/rule-line.ts';
 import { EXIT, type Ports } from './ports.ts';
 
+export interface CheckFlags {
+  readonly json?: boolean;
+  readonly notifiers?: string;
+}
+
 /** `rules check`: what rules mean, or all that is wrong with them. Files are read together, as the alert processor reads a folder. */
-export async function checkCommand(paths: readonly string[], { json }: { readonly json?: boolean }, ports: Ports): Promise<number> {
+export async function checkCommand(paths: readonly string[], flags: CheckFlags, ports: Ports): Promise<number> {
+  const { json = false } = flags;
   const options = readRulesConfig(ports.environment);
-  const read = readRuleFiles(await filesAt(paths), options);
-  if ('problems' in read) return tellProblems(read.problems, json === true, ports);
+  const files = await filesAt(paths);
+  const told = flags.notifiers === undefined ? undefined : readNotifiersAt(flags.notifiers, '--notifiers', ports.environment, systemClock);
+  const read = readRuleFiles(files, { ...options, notifiers: told?.names });
+  const problems = [told, read].flatMap((each) => (each !== undefined && 'problems' in each ? each.problems : []));
+  if ('problems' in read || problems.length > 0) return tellProblems(problems, json, ports);
   const { rules } = read;
   const faults = reachFaults(ALERT_PARTIALS_TOPIC, declaredRetentionMs(), rules);
-  if (json === true) ports.out(`${JSON.stringify({ ...setView(rules), problems: [], faults })}\n`);
+  if (json) ports.out(`${JSON.stringify({ ...setView(rules), problems: [], faults })}\n`);
   else {
     for (const rule of rules.rules) ports.out(`${ruleLine(rule)}\n`);
     for (const fault of faults) ports.out(`${fault}\n`);
-    ports.out(`${counted(rules.rules.length, 'rule')}, ${counted(rules.silences.length, 'silence')}${reachWords(rules)}.\n`);
+    ports.out(`${summary(rules, told?.names)}\n`);
   }
   return faults.length > 0 ? EXIT.finding : EXIT.good;
+}
+
+function summary(rules: RuleSet, notifiers: readonly string[] | undefined): string {
+  const counts = [counted(rules.rules.length, 'rule'), counted(rules.silences.length, 'silence')];
+  if (notifiers !== undefined) counts.push(counted(notifiers.length, 'notifier'));
+  const isUnsure = notifiers === undefined && rules.rules.some(({ notify }) => notify.length > 0);
+  const unsure = isUnsure ? ' Whether there are the notifiers that notify names was not looked at: add --notifiers FILE.' : '';
+  return `${counts.join(', ')}${reachWords(rules)}.${unsure}`;
 }
 
 /** Throws ConfigError for what can not be read at all: that is no finding about rules. */
@@ -38,7 +57,7 @@ function tellProblems(problems: readonly RuleProblem[], json: boolean, ports: Po
   if (json) ports.out(`${JSON.stringify({ rules: [], problems, faults: [] })}\n`);
   else {
     for (const problem of problems) ports.out(`${problemLine(problem)}\n`);
-    ports.out(`${counted(problems.length, 'problem')}: the alert processor refuses these rules.\n`);
+    ports.out(`${counted(problems.length, 'problem')}: the alert processor refuses these files.\n`);
   }
   return EXIT.finding;
 }

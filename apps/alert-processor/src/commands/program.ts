@@ -27,7 +27,7 @@ export function buildProgram(ports: Ports, done: (code: number) => void): Comman
   };
   const rules = program.command('rules').description('Check, test and backtest rules.');
   addRulesVerbs(rules, context);
-  const alerts = program.command('alerts').description('Look at alerts, and silence them.');
+  const alerts = program.command('alerts').description('Look at alerts, silence them, and try notifiers.');
   addAlertsVerbs(alerts, context);
   // Of the verb that somebody typed, and not of all there are.
   for (const verb of [rules, alerts].flatMap(({ commands }) => commands))

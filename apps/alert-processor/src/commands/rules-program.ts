@@ -2,7 +2,7 @@ import { streams } from '@tailrace/events';
 import { STREAM } from '@tailrace/lake';
 import { type Command, Option } from 'commander';
 import { type BacktestFlags, backtestCommand, backtestRules, backtestTimes } from './backtest-command.ts';
-import { checkCommand } from './check-command.ts';
+import { type CheckFlags, checkCommand } from './check-command.ts';
 import type { VerbContext } from './ports.ts';
 import { testCommand } from './test-command.ts';
 
@@ -12,8 +12,12 @@ export function addRulesVerbs(rules: Command, { ports, act }: VerbContext): void
     .command('check')
     .description('say what rules mean, or everything that is wrong with them, with line and column; exit code 1 when something is')
     .argument('<file...>', 'rules files, or folders whose *.yaml files are read together')
+    .option(
+      '--notifiers <file>',
+      'the notifiers file (ALERT_NOTIFIERS): say what is wrong in it, too, and which names of notify it does not have',
+    )
     .addOption(new Option('--json', 'print one JSON object'))
-    .action((paths: string[], flags: { readonly json?: boolean }) => act(() => checkCommand(paths, flags, ports)));
+    .action((paths: string[], flags: CheckFlags) => act(() => checkCommand(paths, flags, ports)));
   rules
     .command('test')
     .description('run test cases of rules: events in, alerts out; exit code 1 when one is not as expected')

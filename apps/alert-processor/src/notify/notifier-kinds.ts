@@ -1,4 +1,5 @@
 /** Every key of a notifiers file. Reader, JSON Schema and docs/reference/notifiers.md are made from this table. */
+import { isIP } from 'node:net';
 import type { Clock } from '@tailrace/kafka-kit';
 import { duration } from '../rules/forms.ts';
 import { ruleName } from '../rules/rule-keys.ts';
@@ -46,6 +47,18 @@ const flag: Shape<boolean> = {
 const url = orSecret(text({ max: 2048, words: 'a URL that begins with https:// or http://' }));
 const address = meant('one e-mail address, without a name', { type: 'string', format: 'email', maxLength: 320 }, (value) =>
   ADDRESS.test(value) ? { value } : { problem: 'This must be one e-mail address without a name, like oncall@example.com.' },
+);
+const mailHost = meant(
+  'the name or address of a server, without a port',
+  // Names have no colon, and addresses of IPv6 two at least.
+  { type: 'string', maxLength: 255, pattern: '^([A-Za-z0-9.-]+|[0-9A-Fa-f:.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*)$' },
+  (value) => {
+    if (value.length <= 255 && (isIP(value) !== 0 || /^[A-Za-z0-9.-]+$/.test(value))) return { value };
+    const [, host, port] = /^\[?([^[\]]+?)\]?:([0-9]{1,5})$/.exec(value) ?? [];
+    return host === undefined
+      ? { problem: 'This must be the name or address of a server, like mail.example.com.' }
+      : { problem: `A host is the name or address of a server without its port: write host: ${JSON.stringify(host)} and port: ${port}.` };
+  },
 );
 const DAY_MS = 86_400_000;
 const HOLD_MS = 7 * DAY_MS;
@@ -177,7 +190,7 @@ export const NOTIFIER_KINDS = {
     ],
     keys: {
       host: {
-        shape: text({ max: 255, pattern: /^[A-Za-z0-9.:-]+$/, words: 'the name or address of a server' }),
+        shape: mailHost,
         required: true,
         about: 'The mail server that takes it.',
         example: 'mail.example.com',

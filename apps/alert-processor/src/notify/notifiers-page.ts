@@ -41,6 +41,8 @@ export function notifiersPage(): string {
 
 Who is told of alerts, and how. \`ALERT_NOTIFIERS\` names the file; it is read at the start, and all that is wrong in it is told at once, with line and column. Without the file nobody is told: alerts are kept, logged, and listed by \`${TAILRACE} alerts ls\`. A rule tells those that its \`notify\` names, or all.
 
+\`${TAILRACE} rules check --notifiers FILE RULES\` says what is wrong in it, and which names of \`notify\` it does not have. \`${TAILRACE} alerts try --notifiers FILE\` sends a test through each of them and says what its receiver made of it ([alerts.md](alerts.md#trying-notifiers)).
+
 \`\`\`yaml
 ${NOTIFIERS_EXAMPLE}\`\`\`
 

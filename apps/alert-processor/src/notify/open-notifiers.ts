@@ -4,21 +4,31 @@ import { ConfigError, type Environment } from '@tailrace/service';
 import { readText } from '../rules/read-text.ts';
 import { MAX_FILE_BYTES, problemLine } from '../rules/reading.ts';
 import type { Notifier } from './notifier.ts';
-import { readNotifiers } from './read-notifiers.ts';
+import { type ReadNotifiers, readNotifiers } from './read-notifiers.ts';
 import { MAX_SECRET_BYTES } from './secret.ts';
 
-/** The notifiers of `ALERT_NOTIFIERS`; no file: none. Files of secrets are looked for beside it. @throws ConfigError with a line for each problem. */
-export function openNotifiers(file: string | undefined, environment: Environment, clock: Clock): readonly Notifier[] {
-  if (file === undefined) return [];
+/** What stands in a notifiers file. Files of secrets are looked for beside it. @throws ConfigError where it can not be read at all; `from` names who names it. */
+export function readNotifiersAt(file: string, from: string, environment: Environment, clock: Clock): ReadNotifiers {
   const readFile = (path: string): string => readText(resolve(dirname(file), path), MAX_SECRET_BYTES);
   let text: string;
   try {
     text = readText(file, MAX_FILE_BYTES);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    throw new ConfigError([`ALERT_NOTIFIERS names ${file}, which can not be read (${code ?? message}).`]);
+    throw new ConfigError([`${from} names ${file}, which can not be read (${code ?? message}).`]);
   }
-  const read = readNotifiers(text, { file, environment, clock, readFile });
+  return readNotifiers(text, { file, environment, clock, readFile });
+}
+
+/** The notifiers of `ALERT_NOTIFIERS`, or of who else names them; no file: none. @throws ConfigError with a line for each problem. */
+export function openNotifiers(
+  file: string | undefined,
+  environment: Environment,
+  clock: Clock,
+  from = 'ALERT_NOTIFIERS',
+): readonly Notifier[] {
+  if (file === undefined) return [];
+  const read = readNotifiersAt(file, from, environment, clock);
   if ('problems' in read) throw new ConfigError(read.problems.map(problemLine));
   return read.notifiers;
 }

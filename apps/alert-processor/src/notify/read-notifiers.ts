@@ -1,7 +1,6 @@
 import type { Clock } from '@tailrace/kafka-kit';
 import { isNode, type Node } from 'yaml';
 import { Reading, type RuleProblem } from '../rules/reading.ts';
-import type { RuleSet } from '../rules/rule.ts';
 import { items, readKeys, type Shape } from '../rules/shapes.ts';
 import type { Lookup } from './address-guard.ts';
 import { hidingSecrets } from './hiding-secrets.ts';
@@ -17,7 +16,10 @@ export interface NotifiersOptions extends SecretSources {
   readonly lookup?: Lookup;
 }
 
-export type ReadNotifiers = { readonly notifiers: readonly Notifier[] } | { readonly problems: readonly RuleProblem[] };
+/** `names`: of all that stand in the file, also of those with problems; undefined where it can not be told which. */
+export type ReadNotifiers =
+  | { readonly notifiers: readonly Notifier[]; readonly names: readonly string[] }
+  | { readonly problems: readonly RuleProblem[]; readonly names: readonly string[] | undefined };
 
 const WHAT = 'a notifiers file';
 const MAX_NOTIFIERS = 32;
@@ -35,22 +37,25 @@ export const NOTIFIERS_FILE = {
 
 /** Reads a notifiers file: notifiers that are ready to send, or every problem with its line and column. Never throws, and no problem shows a secret. */
 export function readNotifiers(text: string, options: NotifiersOptions): ReadNotifiers {
-  const reading = new Reading(options.file, text, WHAT);
+  const reading = new Reading(options.file, text, { what: WHAT });
   const { root } = reading;
   if (root === undefined) {
     if (reading.problems.length === 0) reading.problem(0, 'The file is empty: it has at least notifiers: [].');
-    return { problems: reading.told() };
+    return { problems: reading.told(), names: undefined };
   }
+  const names: string[] = [];
   const notifiers = new Map<string, Notifier>();
   for (const { node } of readKeys(NOTIFIERS_FILE, WHAT, root, reading).notifiers ?? []) {
+    const name = scalarOf(reading.find(node, 'name'));
+    if (typeof name === 'string') names.push(name);
     const notifier = open(node, reading, options);
     if (notifier === undefined) continue;
     if (notifiers.has(notifier.name))
       reading.problem(reading.find(node, 'name'), `There is another notifier named ${notifier.name}: names are unique.`);
     notifiers.set(notifier.name, notifier);
   }
-  if (reading.problems.length > 0) return { problems: reading.told() };
-  return { notifiers: [...notifiers.values()] };
+  if (reading.problems.length > 0) return { problems: reading.told(), names };
+  return { notifiers: [...notifiers.values()], names };
 }
 
 function open(node: Node, reading: Reading, options: NotifiersOptions): Notifier | undefined {
@@ -83,7 +88,7 @@ function open(node: Node, reading: Reading, options: NotifiersOptions): Notifier
 }
 
 function scalarOf(node: unknown): unknown {
-  return (node as { readonly value?: unknown }).value;
+  return (node as { readonly value?: unknown } | null | undefined)?.value;
 }
 
 function schemaOf(name: (typeof KIND_NAMES)[number]): object {
@@ -112,16 +117,4 @@ export function notifiersSchema(): object {
     required: ['notifiers'],
     additionalProperties: false,
   };
-}
-
-/** A sentence for each notifier that a rule names and nobody is called. */
-export function notifyFaults(rules: RuleSet, names: readonly string[]): readonly string[] {
-  return rules.rules.flatMap(({ name, notify }) =>
-    notify
-      .filter((each) => !names.includes(each))
-      .map(
-        (each) =>
-          `The rule ${name} tells ${each}, but no notifier has that name: ${names.join(', ') || 'there are none (ALERT_NOTIFIERS)'}.`,
-      ),
-  );
 }

@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto';
-import type { Node } from 'yaml';
+import { isMap, type Node } from 'yaml';
 import { countMeasure } from '../measures/count.ts';
 import { distinctMeasure } from '../measures/distinct.ts';
 import { percentileMeasure } from '../measures/percentile.ts';
 import { ratioMeasure } from '../measures/ratio.ts';
 import { sumMeasure } from '../measures/sum.ts';
 import { fieldName, groupName } from './group-of.ts';
+import { conditionFault, type MeasureValue } from './measure-range.ts';
 import type { Reading } from './reading.ts';
 import type { Condition, Measure, Rule } from './rule.ts';
-import { DEFAULTS, type measureForm, type ruleKeys } from './rule-keys.ts';
-import type { Shape, ValuesOf } from './shapes.ts';
+import { DEFAULTS, type ruleKeys } from './rule-keys.ts';
+import type { ValuesOf } from './shapes.ts';
 
 export interface RuleNode {
   readonly reading: Reading;
@@ -17,7 +18,9 @@ export interface RuleNode {
 }
 
 type RuleValues = ValuesOf<typeof ruleKeys>;
-type MeasureValue = typeof measureForm extends Shape<infer T> ? T : never;
+
+/** Those that could be read: a key that is there with undefined did not fit, which is told already. */
+export type GivenValues = Partial<RuleValues>;
 
 /** What of a measure decides what panes hold: it is in the rule's version. */
 interface BuiltMeasure {
@@ -28,45 +31,71 @@ interface BuiltMeasure {
 /** A group that has nothing in the window. */
 const NOTHING: Condition = { operator: '<', threshold: 1 };
 
-/** The rule that these values mean; undefined, with the problems told, where keys do not go together. */
-export function buildRule(values: RuleValues, { reading, node }: RuleNode, options: { readonly paneMs: number }): Rule | undefined {
-  const before = reading.problems.length;
+/**
+ * The rule that these values mean; undefined where it can not be made from them. What does not go together is told, also where other keys do not fit: a rule
+ * with problems is not used, whatever comes of it here.
+ */
+export function buildRule(values: GivenValues, { reading, node }: RuleNode, options: { readonly paneMs: number }): Rule | undefined {
+  checkTogether(values, { reading, node }, options);
+  const { name, summary, measure, window, response } = values;
+  if (name === undefined || summary === undefined || measure === undefined || window === undefined || response === undefined)
+    return undefined;
+  return made({ ...values, name, summary, measure, window, response }, options);
+}
+
+function checkTogether(values: GivenValues, { reading, node }: RuleNode, { paneMs }: { readonly paneMs: number }): void {
   const at = (...names: readonly string[]) => reading.find(node, ...names);
-  const { paneMs } = options;
-  const isAbsence = values.measure.kind === 'plain' && values.measure.value === 'absence';
-  const window =
-    values.window.kind === 'plain'
-      ? { kind: 'sliding' as const, ms: values.window.value }
-      : { kind: 'tumbling' as const, ms: values.window.value };
-  const compareMs = values.measure.kind === 'rate' ? values.measure.value.against : undefined;
-  const rememberMs = isAbsence ? (values.remember ?? Math.max(DEFAULTS.rememberMs, window.ms)) : undefined;
-  if (window.ms % paneMs !== 0) reading.problem(at('window'), `A window is a whole number of panes of ${paneMs} ms (ALERT_PANE_MS).`);
+  const { measure, condition, summary } = values;
+  // A key that is not known may be meant for one that seems to be missing.
+  const areAllKnown = isMap(node) && node.items.length === Object.keys(values).length;
+  const isAbsence = measure?.kind === 'plain' && measure.value === 'absence';
+  const windowMs = values.window?.value;
+  const compareMs = measure?.kind === 'rate' ? measure.value.against : undefined;
+  if (windowMs !== undefined && windowMs % paneMs !== 0)
+    reading.problem(at('window'), `A window is a whole number of panes of ${paneMs} ms (ALERT_PANE_MS).`);
   if (compareMs !== undefined && compareMs % paneMs !== 0)
     reading.problem(
       at('measure', 'rate', 'against'),
       `The distance of a comparison is a whole number of panes of ${paneMs} ms (ALERT_PANE_MS).`,
     );
-  if (compareMs !== undefined && compareMs < window.ms)
+  if (compareMs !== undefined && windowMs !== undefined && compareMs < windowMs)
     reading.problem(at('measure', 'rate', 'against'), 'The distance of a comparison is at least the window: else the two share events.');
-  if (rememberMs !== undefined && rememberMs < window.ms)
+  if (isAbsence && windowMs !== undefined && values.remember !== undefined && values.remember < windowMs)
     reading.problem(at('remember'), 'A group must be remembered for at least the window: else it is forgotten before it is missed.');
-  if (isAbsence && values.condition !== undefined)
+  if (isAbsence && reading.has(node, 'condition'))
     reading.problem(at('condition'), 'A rule with absence fires when nothing came: it has no condition.');
-  if (isAbsence && values.min_count !== undefined)
+  if (isAbsence && reading.has(node, 'min_count'))
     reading.problem(at('min_count'), 'A rule with absence fires when nothing came: it has no min_count.');
-  if (!isAbsence && values.condition === undefined)
+  if (measure !== undefined && !isAbsence && areAllKnown && !reading.has(node, 'condition'))
     reading.problem(node, 'The key condition is missing: when the rule fires, like "> 100".');
-  if (!isAbsence && values.remember !== undefined) reading.problem(at('remember'), 'Only a rule with absence has remember.');
+  if (measure !== undefined && !isAbsence && reading.has(node, 'remember'))
+    reading.problem(at('remember'), 'Only a rule with absence has remember.');
   const groupBy = (values.group_by ?? []).map(fieldName);
   const twice = groupBy.find((name, i) => groupBy.indexOf(name) !== i);
   if (twice !== undefined) reading.problem(at('group_by'), `${twice} stands twice in group_by.`);
-  for (const [, name = ''] of values.summary.matchAll(/\{([^{}]*)\}/g))
+  const isGroupKnown = values.group_by !== undefined || (areAllKnown && !reading.has(node, 'group_by'));
+  for (const [, name = ''] of isGroupKnown ? (summary ?? '').matchAll(/\{([^{}]*)\}/g) : [])
     if (!groupBy.includes(name))
       reading.problem(at('summary'), `{${name}} is replaced only where group_by has it: it has ${groupBy.join(', ') || 'nothing'}.`);
-  const limit = values.measure.kind === 'distinct' ? (values.measure.value.limit ?? DEFAULTS.distinctLimit) : undefined;
-  if (limit !== undefined && values.condition !== undefined && values.condition.threshold > limit)
+  if (measure === undefined || isAbsence || condition === undefined) return;
+  const limit = measure.kind === 'distinct' ? (measure.value.limit ?? DEFAULTS.distinctLimit) : undefined;
+  if (limit !== undefined && condition.threshold > limit)
     reading.problem(at('condition'), `It is counted exactly up to the limit of ${limit} only: the condition can not be about more.`);
-  if (reading.problems.length > before) return undefined;
+  else {
+    const fault = conditionFault(measure, condition);
+    if (fault !== undefined) reading.problem(at('condition'), fault);
+  }
+}
+
+function made(
+  values: GivenValues & Pick<RuleValues, 'name' | 'summary' | 'measure' | 'window' | 'response'>,
+  { paneMs }: { readonly paneMs: number },
+): Rule {
+  const groupBy = (values.group_by ?? []).map(fieldName);
+  const isAbsence = values.measure.kind === 'plain' && values.measure.value === 'absence';
+  const window = { kind: values.window.kind === 'plain' ? ('sliding' as const) : ('tumbling' as const), ms: values.window.value };
+  const compareMs = values.measure.kind === 'rate' ? values.measure.value.against : undefined;
+  const rememberMs = isAbsence ? (values.remember ?? Math.max(DEFAULTS.rememberMs, window.ms)) : undefined;
   const { measure, held } = buildMeasure(values.measure);
   return {
     name: values.name,

@@ -1,6 +1,7 @@
 /** The forms that only rules have: lengths of time, conditions, expressions, fields, times. */
-import { type FieldPath, fieldNamed, parseInstant, readFieldPath } from '@tailrace/events';
+import { type FieldPath, fieldNamed, parseInstant } from '@tailrace/events';
 import { parseDuration, printDuration } from './durations.ts';
+import { fieldPath } from './field-path.ts';
 import type { Condition } from './rule.ts';
 import { meant, type Shape } from './shapes.ts';
 import { compileExpression, type Test } from './where/compile.ts';
@@ -42,7 +43,7 @@ export const expression: Shape<ReadExpression> = meant(
   { type: 'string', minLength: 1, maxLength: MAX_EXPRESSION_LENGTH },
   (text) => {
     const parsed = parseExpression(text);
-    if ('problem' in parsed) return parsed;
+    if ('problems' in parsed) return parsed;
     return { value: { test: compileExpression(parsed.expression), canonical: printExpression(parsed.expression) } };
   },
 );
@@ -52,7 +53,7 @@ const MAX_FIELD_LENGTH = 256;
 function fieldShape(words: string, fits: (path: FieldPath) => boolean): Shape<FieldPath> {
   return meant(words, { type: 'string', minLength: 1, maxLength: MAX_FIELD_LENGTH }, (text) => {
     if (text.length > MAX_FIELD_LENGTH) return { problem: `The name of a field has at most ${MAX_FIELD_LENGTH} characters.` };
-    const path = readFieldPath(text);
+    const path = fieldPath(text);
     if ('problem' in path) return path;
     return fits(path) ? { value: path } : { problem: `This must be ${words}, and ${text} is not.` };
   });

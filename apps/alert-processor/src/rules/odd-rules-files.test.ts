@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { changed, FULL_RULES, problemsOf, ruleOf, rulesOf, withLines } from '../testing/rules-text.ts';
 import { readRuleFiles } from './read-rules.ts';
 import { MAX_FILE_BYTES, MAX_PROBLEMS, problemLine } from './reading.ts';
+import { IN_QUOTES } from './unquoted-conditions.ts';
 
 describe('text that is no rules file', () => {
   it.each([
@@ -18,7 +19,10 @@ describe('text that is no rules file', () => {
     ['rules: !!js/function x', '1:8: This is not YAML: Unresolved tag: tag:yaml.org,2002:js/function.'],
     ['rules: &a [*a]', '1:12: An alias is not taken here: write out what *a stands for.'],
     ['rules: *nobody', '1:8: An alias is not taken here: write out what *nobody stands for.'],
-    [changed('"> 5"', '> 5'), '6:18: Put the condition in quotes, like "> 100".'],
+    [changed('"> 5"', '> 5'), `6:16: ${IN_QUOTES}`],
+    [changed('"> 5"', '>= 5 # five'), `6:16: ${IN_QUOTES}`],
+    [changed('"> 5"', '>5'), `6:16: ${IN_QUOTES}`],
+    ['rules: [{name: a, measure: count, condition: > 5, window: 1m}]', `1:46: ${IN_QUOTES}`],
     [`rules: [] #${'x'.repeat(MAX_FILE_BYTES)}`, '1:1: The most that a rules file may have are 512 KiB.'],
   ])('%#', (text, problem) => {
     expect(problemsOf(text)).toEqual([`rules.yaml:${problem}`]);
@@ -56,6 +60,63 @@ describe('text that is no rules file', () => {
     expect(problems.length).toBeGreaterThan(0);
     expect(problems.length).toBeLessThanOrEqual(MAX_PROBLEMS + 1);
   });
+});
+
+describe('text that is no YAML', () => {
+  const NEIGHBOURS = 'all keys of one map begin in the same column, and so do the "-" of one list.';
+  const another = withLines('').slice('rules:\n'.length).replace('name: a', 'name: b');
+  const KEY = 'A key is followed by a colon, a blank and its value, like window: 1m.';
+  const DEEPER = `This line is indented deeper than the one before it, whose key has its value already: ${NEIGHBOURS}`;
+  it.each([
+    ['a key that stands further left', changed('    measure', '   measure'), `4:4: The indentation is wrong here: ${NEIGHBOURS}`],
+    ['a key that stands further right', changed('    measure', '      measure'), `4:7: ${DEEPER}`],
+    ['an item without its dash', withLines(another.replace('- ', '')), `8:3: The indentation is wrong here: ${NEIGHBOURS}`],
+    ['a dash that stands further right', withLines(another.replace('  -', '   -')), `8:4: The indentation is wrong here: ${NEIGHBOURS}`],
+    ['the first dash further left', changed('  - name', ' - name'), `3:5: ${DEEPER}`],
+    ['a tab', changed('    measure', '\tmeasure'), '4:1: Indent with blanks: YAML takes no tabs there.'],
+    ['a second colon', changed('many', 'many: errors'), '3:14: This has a second colon: a text with ": " in it stands in quotes.'],
+    ['no colon', changed('window: 1m', 'window 1m'), `5:5: ${KEY}`],
+    ['no blank behind it', changed('window: 1m', 'window:1m'), `5:5: ${KEY}`],
+    ['no closing quote', changed('"> 5"', '"> 5'), '6:16: This text in quotes does not end: put the closing quote behind it.'],
+    ['no closing brace', changed('wait}', 'wait'), '7:15: This map or list in brackets is not closed: put its } or ] behind it.'],
+    ['no comma', changed('look, do', 'look do'), '7:20: A comma is missing in this map or list in brackets, or it is not closed.'],
+    [
+      'a text that begins with a sign',
+      changed('many', '@many'),
+      '3:14: A text that begins so stands in quotes: YAML gives its first character a meaning of its own.',
+    ],
+    [
+      'a text that begins with a brace',
+      changed('many', '{service} fails'),
+      '3:24: Nothing may follow what ends before this (a text in quotes, or a map or list in brackets): put the whole value in quotes.',
+    ],
+    [
+      'an escape that there is not',
+      changed('many', '"a \\d"'),
+      '3:17: In double quotes \\ begins an escape: write \\\\, or put the text in single quotes.',
+    ],
+  ])('%s is one problem, with its place and what to do', (_what, text, problem) => {
+    expect(problemsOf(text)).toEqual([`rules.yaml:${problem}`]);
+  });
+});
+
+it('a condition without quotes hides nothing of what else is wrong, before and behind it and in other rules', () => {
+  const two = `${changed('"> 5"', '> 5').replace('1m', '30')}${another(`    for: 2 minutes\n    renotify: 30s\n`)}`;
+  expect(problemsOf(two)).toEqual([
+    expect.stringMatching(/^rules\.yaml:5:13: This must be a length of time /),
+    `rules.yaml:6:16: ${IN_QUOTES}`,
+    `rules.yaml:12:16: ${IN_QUOTES}`,
+    expect.stringMatching(/^rules\.yaml:14:10: This must be a length of time .* and "2 minutes" is not\.$/),
+    expect.stringMatching(/^rules\.yaml:15:15: This must be a length of time .* and "30s" is not\.$/),
+  ]);
+  function another(lines: string): string {
+    return withLines(lines).replace('rules:\n', '').replace('name: a', 'name: b').replace('"> 5"', '> 5');
+  }
+});
+
+it('a condition may be a folded text, and a text may speak of one', () => {
+  expect(ruleOf(changed('"> 5"', '>\n      > 5')).condition).toEqual({ operator: '>', threshold: 5 });
+  expect(ruleOf(changed('summary: many', 'summary: |\n      condition: > 5')).text.summary).toBe('condition: > 5\n');
 });
 
 it('a star that begins no alias is a text as any other', () => {

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { changed, FULL_RULES, problemsOf, ruleOf, rulesOf, withLines } from '../testing/rules-text.ts';
 
+/** Each of them is read by the test of the page. */
+const FORMS =
+  'count, absence, {ratio: {of: status_code >= 500}}, {sum: bytes}, {mean: latency_ms}, {percentile: {field: latency_ms, p: 95}}, {distinct: {field: user_id, limit: 1000}}, {rate: {against: 1h}}';
+
 describe('a rules file', () => {
   it('is read with all its keys', () => {
     const { rules, silences, reachMs } = rulesOf(FULL_RULES);
@@ -56,7 +60,7 @@ describe('a rules file', () => {
       .replace('critical', 'critcal')
       .replace(', do_not: "Do not restart."', '');
     expect(problemsOf(wrong)).toEqual([
-      expect.stringMatching(/^rules\.yaml:4:12: There is no field "status_cod": name one of timestamp, /),
+      expect.stringMatching(/^rules\.yaml:4:12: There is no field "status_cod" \(did you mean status_code\?\): name one of timestamp, /),
       expect.stringMatching(/^rules\.yaml:5:5: There is no key "grup_by" in a rule \(did you mean group_by\?\): it has name, /),
       'rules.yaml:8:17: This must be one of > >= < <= and a number, like "> 100", and "about 100" is not.',
       'rules.yaml:11:15: This must be one of info, warning, error, critical (did you mean critical?), and "critcal" is not.',
@@ -66,6 +70,16 @@ describe('a rules file', () => {
 });
 
 describe('keys that do not go together', () => {
+  it('are told, also where other keys of the rule do not fit', () => {
+    const text = changed('1m', '61s').replace('"> 5"', '"about 5"').replace('count', '{ratio: {of: sevice = "a"}}');
+    expect(problemsOf(`${text}    min_count: 0\n    remember: 5m\n`)).toEqual([
+      expect.stringMatching(/^rules\.yaml:4:27: There is no field "sevice" \(did you mean service\?\)/),
+      'rules.yaml:5:13: A window is a whole number of panes of 10000 ms (ALERT_PANE_MS).',
+      expect.stringMatching(/^rules\.yaml:6:17: This must be one of > >= < <= and a number/),
+      expect.stringMatching(/^rules\.yaml:8:16: This must be a whole number/),
+    ]);
+  });
+
   it.each([
     [changed('1m', '61s'), '5:13: A window is a whole number of panes of 10000 ms (ALERT_PANE_MS).'],
     [changed('1m', '{tumbling: 5}'), '5:24: This must be a length of time from 1s to 1d, like 30s, 5m, 1h or 1d, and 5 is not.'],
@@ -93,20 +107,37 @@ describe('keys that do not go together', () => {
       changed('measure: count', 'measure: {sum: service}'),
       '4:20: This must be a field that is a number (latency_ms, bytes, status_code), or attributes.NAME, and service is not.',
     ],
+    [changed('measure: count', 'measure: {sum: bytes, mean: bytes}'), `4:14: A measure is one of ${FORMS}.`],
+    [changed('measure: count', 'measure: {ration: {of: x}}'), `4:14: A measure is one of ${FORMS} (did you mean ratio?).`],
+    [changed('measure: count', 'measure: coutn'), `4:14: A measure is one of ${FORMS}, and "coutn" is not (did you mean count?).`],
+    [changed('measure: count', 'measure: meen'), `4:14: A measure is one of ${FORMS}, and "meen" is not (did you mean mean?).`],
+    [changed('measure: count', 'measure: sum'), `4:14: A measure is one of ${FORMS}, and "sum" is not (did you mean {sum: bytes}?).`],
     [
-      changed('measure: count', 'measure: {sum: bytes, mean: bytes}'),
-      '4:14: A measure is one of count, absence, or a map with one of ratio, sum, mean, percentile, distinct, rate.',
+      changed('measure: count', 'measure: p99'),
+      `4:14: A measure is one of ${FORMS}, and "p99" is not (did you mean {percentile: {field: latency_ms, p: 99}}?).`,
     ],
-    [
-      changed('measure: count', 'measure: {ration: {of: x}}'),
-      '4:14: A measure is one of count, absence, or a map with one of ratio, sum, mean, percentile, distinct, rate (did you mean ratio?).',
-    ],
-    [changed('measure: count', 'measure: coutn'), '4:14: This must be one of count, absence (did you mean count?), and "coutn" is not.'],
+    [changed('measure: count', 'measure: 5'), `4:14: A measure is one of ${FORMS}.`],
     [
       changed('summary: many', 'summary: "{service} and {region}"\n    group_by: [service]'),
       '3:14: {region} is replaced only where group_by has it: it has service.',
     ],
     [withLines('    group_by: [service, host, service]\n'), '8:15: service stands twice in group_by.'],
+    [
+      changed('response: {do: look, do_not: wait}', 'response:\n    do: look\n    do_not: wait'),
+      '7:14: This must be a map with the keys of response, and nothing is there: they stand in the lines below it, further right.',
+    ],
+    [
+      changed('  - name', '    name'),
+      '2:5: This must be a list of at most 1000 rules, and a map is not: begin each of its items with "- ".',
+    ],
+    [
+      changed('measure: count', 'measure: {percentile: {field: latency_ms, p: 0.95}}'),
+      '4:50: A percentile is named in percent: p: 95 where 0.95 is meant as a part of 1.',
+    ],
+    [
+      changed('measure: count', 'measure: {percentile: {field: latency_ms, p: 100}}'),
+      '4:50: This must be a number from 1 to 99.99, and 100 is not.',
+    ],
     [withLines('    min_count: 0\n'), '8:16: This must be a whole number from 1 to 1000000000, and 0 is not.'],
     [
       withLines('    runbook: example.com\n'),
@@ -125,8 +156,12 @@ describe('keys that do not go together', () => {
     ],
     [withLines(withLines('').slice('rules:\n'.length)), '8:11: There is another rule named a: names are unique.'],
     [
+      withLines('silences:\n  - {rule: other, from: 2026-01-01T00:00:00Z, until: 2026-01-02T00:00:00Z, comment: x}\n'),
+      '9:12: There is no rule other.',
+    ],
+    [
       withLines('silences:\n  - {rule: b, from: 2026-01-01T00:00:00Z, until: 2026-01-02T00:00:00Z, comment: x}\n'),
-      '9:12: There is no rule b.',
+      '9:12: There is no rule b (did you mean a?).',
     ],
     [
       withLines('silences:\n  - {from: 2026-01-02T00:00:00Z, until: 2026-01-02T00:00:00Z, comment: x}\n'),

@@ -3,6 +3,7 @@ import type { Node } from 'yaml';
 import type { Silence } from '../messages/message.ts';
 import { reachOf } from '../panes/check-reach.ts';
 import { buildRule } from './build-rule.ts';
+import { didYouMean } from './did-you-mean.ts';
 import { groupText } from './group-of.ts';
 import { Reading, type RuleProblem } from './reading.ts';
 import type { Rule, RuleSet } from './rule.ts';
@@ -12,6 +13,8 @@ import { readKeys, type ValuesOf } from './shapes.ts';
 export interface RulesOptions {
   readonly paneMs: number;
   readonly latenessMs: number;
+  /** Names of the notifiers that there are: a rule that tells another one is refused. Undefined: not known, and not looked at. */
+  readonly notifiers?: readonly string[] | undefined;
 }
 
 export interface RulesText {
@@ -28,9 +31,10 @@ export function readRules(text: string, { file, ...options }: RulesOptions & { r
 }
 
 /** Reads files that belong together: names are unique over all of them, and a silence may name a rule of another file. */
-export function readRuleFiles(files: readonly RulesText[], options: RulesOptions): ReadRules {
-  const readings = files.map(({ file, text }) => new Reading(file, text));
+export function readRuleFiles(files: readonly RulesText[], { notifiers, ...options }: RulesOptions): ReadRules {
+  const readings = files.map(({ file, text }) => new Reading(file, text, { notifiers }));
   const rules = new Map<string, Rule>();
+  const names = new Set<string>();
   const quiet: { readonly reading: Reading; readonly node: Node; readonly values: SilenceValues }[] = [];
   for (const reading of readings) {
     const { root } = reading;
@@ -40,8 +44,10 @@ export function readRuleFiles(files: readonly RulesText[], options: RulesOptions
     }
     const content = readKeys(fileKeys, 'a rules file', root, reading);
     for (const { value, node } of content.rules ?? []) {
-      if (rules.has(value.name))
-        reading.problem(reading.find(node, 'name'), `There is another rule named ${value.name}: names are unique.`);
+      const { name } = value;
+      if (name !== undefined && names.has(name))
+        reading.problem(reading.find(node, 'name'), `There is another rule named ${name}: names are unique.`);
+      if (name !== undefined) names.add(name);
       const rule = buildRule(value, { reading, node }, options);
       if (rule !== undefined) rules.set(rule.name, rule);
     }
@@ -68,7 +74,8 @@ function silenceOf(
   if (until <= from) reading.problem(reading.find(node, 'until'), 'A silence ends after it begins: until must be later than from.');
   const rule = name === undefined ? undefined : rules.get(name);
   // While a rule has problems of its own, it is not told to be missing.
-  if (name !== undefined && rule === undefined && allRead) reading.problem(reading.find(node, 'rule'), `There is no rule ${name}.`);
+  if (name !== undefined && rule === undefined && allRead)
+    reading.problem(reading.find(node, 'rule'), `There is no rule ${name}${didYouMean(name, [...rules.keys()])}.`);
   if (group !== undefined && name === undefined) reading.problem(reading.find(node, 'group'), 'A group is one of a rule: name the rule.');
   const silence = { fromMs: from, untilMs: until, comment, ...(name === undefined ? {} : { rule: name }) };
   if (group === undefined || rule === undefined) return { id: silenceId(silence), ...silence };

@@ -1,5 +1,7 @@
 /** Reads YAML into checked values, and keeps where each stood: every problem has its line and column. */
-import { isMap, isScalar, Lexer, LineCounter, type Node, parseDocument, type YAMLError, type YAMLMap } from 'yaml';
+import { isMap, isScalar, Lexer, LineCounter, type Node, parseDocument, type YAMLMap } from 'yaml';
+import { IN_QUOTES, inQuotes, unquotedConditions } from './unquoted-conditions.ts';
+import { yamlFault } from './yaml-faults.ts';
 
 /** What is wrong with a rules file: one sentence, and where. Line and column count from 1. */
 export interface RuleProblem {
@@ -25,33 +27,49 @@ export const MAX_PROBLEMS = 100;
 /** Where something stands: a node, or a place in the text. */
 export type Place = Node | null | undefined | number;
 
+export interface ReadingOptions {
+  readonly what?: string;
+  readonly notifiers?: readonly string[] | undefined;
+}
+
 /** One file that is being read. Problems are collected, never thrown. */
 export class Reading {
   readonly file: string;
+  /** As it is read: conditions without quotes have them. */
   readonly text: string;
   readonly problems: RuleProblem[] = [];
   /** Undefined where the text is no YAML, or holds nothing. */
   readonly root: Node | undefined;
-  readonly #lines = new LineCounter();
+  /** Names of the notifiers that rules may tell; undefined where they are not known. */
+  readonly notifiers: readonly string[] | undefined;
+  #lines = new LineCounter();
 
   /** `what` it is, for problems: `a rules file`. */
-  constructor(file: string, text: string, what = 'a rules file') {
+  constructor(file: string, text: string, { what = 'a rules file', notifiers }: ReadingOptions = {}) {
     this.file = file;
+    this.notifiers = notifiers;
     this.text = text;
     if (Buffer.byteLength(text) > MAX_FILE_BYTES) {
       this.problem(0, `The most that ${what} may have are ${MAX_FILE_BYTES / 1024} KiB.`);
       return;
     }
-    for (let at = 0; at === 0 || text[at - 1] === '\n'; at = text.indexOf('\n', at) + 1 || -1) this.#lines.addNewLine(at);
+    this.#lines = linesOf(text);
     this.#scan(text, what);
     if (this.problems.length > 0) return;
-    // Keys that stand twice are found by who reads a map: the parser holds each key against all the others, and took 45 s for 60,000.
-    const options = { version: '1.2', schema: 'core', merge: false, prettyErrors: false, uniqueKeys: false } as const;
-    const document = parseDocument(text, options);
-    const faults = [...document.errors, ...document.warnings];
-    // One more than are told, so that it is seen that there are more.
-    for (const fault of faults.slice(0, MAX_PROBLEMS + 1)) this.problem(fault.pos[0], faultSentence(fault, text, what));
-    if (this.problems.length > 0) return;
+    let document = parseDocument(text, OPTIONS);
+    const unquoted = unquotedConditions(document, text);
+    if (unquoted.length > 0) {
+      for (const { at } of unquoted.slice(0, MAX_PROBLEMS + 1)) this.problem(at, IN_QUOTES);
+      // The rest is read as if they were there, so that what else is wrong is told, too.
+      this.text = inQuotes(text, unquoted);
+      this.#lines = linesOf(this.text);
+      document = parseDocument(this.text, OPTIONS);
+    }
+    const fault = yamlFault(document, this.text, what);
+    if (fault !== undefined) {
+      this.problem(fault.at, fault.sentence);
+      return;
+    }
     this.root = document.contents ?? undefined;
   }
 
@@ -98,6 +116,11 @@ export class Reading {
     }
   }
 
+  /** Whether a map has the key. */
+  has(map: Node, name: string): boolean {
+    return isMap(map) && map.has(name);
+  }
+
   /** Places of the nodes below a map, by their names: for what can only be checked when all is read. */
   find(from: Place, ...names: readonly string[]): Place {
     let found: Place = from;
@@ -118,6 +141,15 @@ export class Reading {
   }
 }
 
+/** Keys that stand twice are found by who reads a map: the parser holds each key against all the others, and took 45 s for 60,000. */
+const OPTIONS = { version: '1.2', schema: 'core', merge: false, prettyErrors: false, uniqueKeys: false } as const;
+
+function linesOf(text: string): LineCounter {
+  const lines = new LineCounter();
+  for (let at = 0; at === 0 || text[at - 1] === '\n'; at = text.indexOf('\n', at) + 1 || -1) lines.addNewLine(at);
+  return lines;
+}
+
 /** What the lexer puts between the words, and the text has not. */
 const SCALAR_FOLLOWS = '\x1f';
 const MARKS = new Set(['\x02', '\x18', SCALAR_FOLLOWS]);
@@ -128,19 +160,4 @@ function shortened(name: string): string {
 
 function valueNode(map: YAMLMap, name: string): unknown {
   return map.items.find(({ key }) => isScalar(key) && key.value === name)?.value ?? undefined;
-}
-
-/** In our words where people meet it often; else the parser's own, without its drawing of the place. */
-function faultSentence(fault: YAMLError, text: string, what: string): string {
-  const [first = ''] = fault.message.split('\n');
-  switch (fault.code) {
-    case 'MULTIPLE_DOCS':
-      return `One YAML document makes ${what}: put what stands behind --- into a file of its own.`;
-    case 'RESOURCE_EXHAUSTION':
-      return 'This is nested too deeply.';
-    default:
-      // `condition: > 100` is the beginning of a folded text in YAML.
-      if (/condition:[ \t]*[<>][^\n]*$/.test(text.slice(0, fault.pos[0]))) return 'Put the condition in quotes, like "> 100".';
-      return `This is not YAML: ${first.replace(/[.:]?$/, '')}.`;
-  }
 }

@@ -55,6 +55,19 @@ it('takes a changed file over when it was the same at two looks', async () => {
   expect(heard).toEqual([['b']]);
 });
 
+it('refuses a rule that tells somebody who is not there, with file, line and column', async () => {
+  const telling = (whom: string) => `${rule('a')}    notify: [${whom}]\n`;
+  writeFileSync(path, telling('oncal'));
+  await expect(opened({ notifiers: ['oncall'] })).rejects.toMatchObject({
+    lines: [`${path}:8:14: There is no notifier oncal (did you mean oncall?): there is oncall.`],
+  });
+  writeFileSync(path, telling('oncall'));
+  const rules = await opened({ notifiers: ['oncall'] });
+  writeFileSync(path, telling('gone'));
+  await rules.look({ atOnce: true });
+  expect(rules.health()).toMatchObject({ state: 'degraded', sentence: expect.stringContaining(`${path}:8:14: There is no notifier gone`) });
+});
+
 it('says from when on a change is counted: with the next pane', async () => {
   writeFileSync(path, rule('a'));
   const rules = await opened();

@@ -144,7 +144,8 @@ export class RuleBook {
 
 function judge(files: RuleFiles, options: RuleBookOptions): { readonly rules: RuleSet } | { readonly problems: readonly string[] } {
   if ('problem' in files) return { problems: [files.problem] };
-  const read = readRuleFiles(files.files, { paneMs: options.paneMs, latenessMs: options.latenessMs });
+  const { paneMs, latenessMs, notifiers } = options;
+  const read = readRuleFiles(files.files, { paneMs, latenessMs, notifiers });
   if ('problems' in read) return { problems: read.problems.map(problemLine) };
   const faults = options.check?.(read.rules) ?? [];
   return faults.length > 0 ? { problems: faults } : read;

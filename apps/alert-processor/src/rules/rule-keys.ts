@@ -1,9 +1,11 @@
 /** Every key of a rules file. Reader, JSON Schema and docs/reference/rules.md are made from these tables. */
 
 import { MAX_DISTINCT_LIMIT } from '../measures/distinct.ts';
+import { didYouMean } from './did-you-mean.ts';
 import { condition, duration, expression, field, instant, numberField, webAddress } from './forms.ts';
 import { SEVERITIES } from './rule.ts';
-import { choice, items, list, map, namesTo, number, type Shape, text, unread, variant } from './shapes.ts';
+import { choice, items, list, map, namesTo, number, parts, type Shape, shown, text, textOf, unread } from './shapes.ts';
+import { variant } from './variant.ts';
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -17,7 +19,38 @@ const GROUP_NAME = /^.{1,256}$/s;
 
 export const ruleName = text({ max: 64, pattern: /^[a-z0-9][a-z0-9-]*$/, words: 'a name of at most 64 small letters, digits and dashes' });
 
+/** Where it is known which notifiers there are, one of them. */
+const notifierName: Shape<string> = {
+  ...ruleName,
+  read: (node, reading) => {
+    const name = ruleName.read(node, reading);
+    const { notifiers } = reading;
+    if (name !== undefined && notifiers !== undefined && !notifiers.includes(name))
+      reading.problem(
+        node,
+        `There is no notifier ${name}${didYouMean(name, notifiers)}: there ${notifiers.length === 0 ? 'are none (ALERT_NOTIFIERS)' : `${notifiers.length === 1 ? 'is' : 'are'} ${notifiers.join(', ')}`}.`,
+      );
+    return name;
+  },
+};
+
 const windowLength = duration(SECOND_MS, DAY_MS);
+
+const percentRange = number({ min: 1, max: 99.99, whole: false });
+
+/** Where others write 0.99. */
+const percent: Shape<number> = {
+  ...percentRange,
+  read: (node, reading) => {
+    const { value } = node as { readonly value?: unknown };
+    if (typeof value !== 'number' || value <= 0 || value >= 1) return percentRange.read(node, reading);
+    reading.problem(
+      node,
+      `A percentile is named in percent: p: ${Number((value * 100).toPrecision(12))} where ${value} is meant as a part of 1.`,
+    );
+    return undefined;
+  },
+};
 
 /** Measures that need more than their name. */
 export const measureKeys = {
@@ -33,7 +66,7 @@ export const measureKeys = {
       {
         field: { shape: numberField, required: true, about: 'The field.' },
         p: {
-          shape: number({ min: 0.01, max: 99.99, whole: false }),
+          shape: percent,
           required: true,
           about: 'Which percentile: 95 is the one that 95 % are below.',
         },
@@ -67,7 +100,33 @@ export const measureKeys = {
   },
 } as const;
 
-export const measureForm = variant(choice(['count', 'absence']), measureKeys, 'A measure');
+const PLAIN_MEASURES = ['count', 'absence'] as const;
+const MEASURE_FORMS = [...PLAIN_MEASURES, ...Object.values(measureKeys).map(({ example }) => example)].join(', ');
+
+/** The form that is meant by a word which is no measure: `p99`, or the name of a measure that needs more than its name. */
+function meantMeasure(word: string): string {
+  const [, p] = /^p([1-9][0-9]?(?:\.[0-9]{1,2})?)$/.exec(word) ?? [];
+  if (p !== undefined) return ` (did you mean {percentile: {field: latency_ms, p: ${p}}}?)`;
+  const names = Object.keys(measureKeys) as (keyof typeof measureKeys)[];
+  const named = names.find((name) => name === word);
+  return named === undefined ? didYouMean(word, [...PLAIN_MEASURES, ...names]) : ` (did you mean ${measureKeys[named].example}?)`;
+}
+
+const plainMeasure: Shape<(typeof PLAIN_MEASURES)[number]> = {
+  ...choice(PLAIN_MEASURES),
+  read: (node, reading) => {
+    const word = textOf(node);
+    const plain = PLAIN_MEASURES.find((each) => each === word);
+    if (plain === undefined)
+      reading.problem(
+        node,
+        `A measure is one of ${MEASURE_FORMS}${word === undefined ? '' : `, and ${shown(word)} is not${meantMeasure(word)}`}.`,
+      );
+    return plain;
+  },
+};
+
+export const measureForm = variant(plainMeasure, measureKeys, 'A measure');
 
 export const windowForm = variant(
   windowLength,
@@ -143,7 +202,7 @@ export const ruleKeys = {
     example: '1h',
   },
   notify: {
-    shape: list(ruleName, { max: 32, what: 'names of notifiers' }),
+    shape: list(notifierName, { max: 32, what: 'names of notifiers' }),
     about: 'Who is told, by the names of notifiers. Absent: all.',
     example: '[oncall]',
   },
@@ -176,7 +235,7 @@ export const silenceKeys = {
 } as const;
 
 export const fileKeys = {
-  rules: { shape: items(map(ruleKeys, 'a rule'), { max: MAX_RULES, what: 'rules' }), about: 'The rules.' },
+  rules: { shape: items(parts(ruleKeys, 'a rule'), { max: MAX_RULES, what: 'rules' }), about: 'The rules.' },
   silences: { shape: items(map(silenceKeys, 'a silence'), { max: MAX_RULES, what: 'silences' }), about: 'Times in which nobody is told.' },
   cases: { shape: unread, about: 'Test cases of the rules, for `tailrace rules test`.' },
 } as const;

@@ -1,5 +1,5 @@
 /** The forms that values of a rules file may have. From one table of them come the reader, the JSON Schema for editors, and the page in docs/reference. */
-import { isMap, isNode, isScalar, isSeq, type Node } from 'yaml';
+import { isMap, isNode, isScalar, isSeq, type Node, type YAMLMap } from 'yaml';
 import { didYouMean } from './did-you-mean.ts';
 import type { Reading } from './reading.ts';
 
@@ -23,7 +23,7 @@ export interface Key<T> {
 
 export type KeyTable = Readonly<Record<string, Key<unknown>>>;
 
-type ValueOf<K> = K extends Key<infer T> ? T : never;
+export type ValueOf<K> = K extends Key<infer T> ? T : never;
 
 /** What a map of these keys is read as: an absent key is undefined. */
 export type ValuesOf<K extends KeyTable> = {
@@ -32,23 +32,31 @@ export type ValuesOf<K extends KeyTable> = {
 
 const TWICE = 'This key stands twice in one map: keep one of them.';
 
-function unfit(node: Node, reading: Reading, words: string): undefined {
-  if (isScalar(node) && node.value === null) {
-    reading.problem(node, `This must be ${words}, and nothing is there.`);
+/** `advice`: what to do about it, where there is more to say. */
+function unfit(node: Node, reading: Reading, words: string, advice = ''): undefined {
+  if (isNothing(node)) {
+    reading.problem(node, `This must be ${words}, and nothing is there${advice}.`);
     return undefined;
   }
   const found = isMap(node) ? 'a map' : isSeq(node) ? 'a list' : isScalar(node) ? shown(node.value) : 'this';
-  reading.problem(node, `This must be ${words}, and ${found} is not.`);
+  reading.problem(node, `This must be ${words}, and ${found} is not${advice}.`);
   return undefined;
 }
 
-function shown(value: unknown): string {
+function isNothing(node: unknown): boolean {
+  return node === null || node === undefined || (isScalar(node) && node.value === null);
+}
+
+export function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
 
+const BEGIN_ITEMS = ': begin each of its items with "- "';
+const BELOW = ': they stand in the lines below it, further right';
+
 /** The text of a scalar; `undefined` where it is none. */
-function textOf(node: Node): string | undefined {
+export function textOf(node: Node): string | undefined {
   return isScalar(node) && typeof node.value === 'string' ? node.value : undefined;
 }
 
@@ -71,11 +79,17 @@ export function text({ min = 1, max, pattern, words = `a text of ${min} to ${max
   };
 }
 
-/** Text that means something else: `parse` gives its meaning, or a sentence about what is wrong with it and from which character on. */
+interface TextProblem {
+  readonly problem: string;
+  /** From which character on. */
+  readonly at?: number;
+}
+
+/** Text that means something else: `parse` gives its meaning, or what is wrong with it. */
 export function meant<T>(
   words: string,
   schema: object,
-  parse: (text: string) => { readonly value: T } | { readonly problem: string; readonly at?: number },
+  parse: (text: string) => { readonly value: T } | TextProblem | { readonly problems: readonly TextProblem[] },
 ): Shape<T> {
   return {
     words,
@@ -85,7 +99,8 @@ export function meant<T>(
       if (found === undefined) return unfit(node, reading, words);
       const parsed = parse(found);
       if ('value' in parsed) return parsed.value;
-      reading.problem(reading.placeIn(node, parsed.at ?? 0), parsed.problem);
+      const problems = 'problems' in parsed ? parsed.problems : [parsed];
+      for (const { problem, at = 0 } of problems) reading.problem(reading.placeIn(node, at), problem);
       return undefined;
     },
   };
@@ -130,7 +145,7 @@ export function list<T>(of: Shape<T>, { max, what }: { readonly max: number; rea
     words,
     schema: { type: 'array', items: of.schema, maxItems: max },
     read: (node, reading) => {
-      if (!isSeq(node) || node.items.length > max) return unfit(node, reading, words);
+      if (!isSeq(node) || node.items.length > max) return unfit(node, reading, words, isMap(node) ? BEGIN_ITEMS : '');
       const read = node.items.map((item) => readValue(item, node, of, reading));
       return read.some((value) => value === undefined) ? undefined : (read as T[]);
     },
@@ -190,11 +205,17 @@ export function map<const K extends KeyTable>(keys: K, what: string): Shape<Valu
   };
 }
 
-/** The values of a map of known keys that could be read, whatever is wrong with the others. */
+/** A map of which every value is read for itself: one that does not fit hides nothing of what is wrong between the others. */
+export function parts<const K extends KeyTable>(keys: K, what: string): Shape<Partial<ValuesOf<K>>> {
+  return { ...map(keys, what), read: (node, reading) => readKeys(keys, what, node, reading) };
+}
+
+/** The values of a map of known keys that could be read, whatever is wrong with the others; undefined, and there, where the value does not fit. */
 export function readKeys<const K extends KeyTable>(keys: K, what: string, node: Node, reading: Reading): Partial<ValuesOf<K>> {
   const values: Record<string, unknown> = {};
   if (reading.full) reading.problem(node, 'This was not looked at.');
-  if (!isMap(node)) return unfit(node, reading, `a map with the keys of ${what}`) ?? {};
+  if (!isMap(node)) return unfit(node, reading, `a map with the keys of ${what}`, isNothing(node) ? BELOW : '') ?? {};
+  const outside = keysOfEmpty(keys, node);
   const names = Object.keys(keys);
   const given = new Set<string>();
   for (const pair of node.items) {
@@ -205,12 +226,19 @@ export function readKeys<const K extends KeyTable>(keys: K, what: string, node: 
     const known = Object.hasOwn(keys, name) ? keys[name] : undefined;
     if (given.has(name)) reading.problem(key, TWICE);
     else if (known !== undefined) values[name] = readValue(pair.value, key, known.shape, reading);
-    else reading.problem(key, `There is no key ${shown(name)} in ${what}${didYouMean(name, names)}: it has ${names.join(', ')}.`);
+    else if (!outside.has(name))
+      reading.problem(key, `There is no key ${shown(name)} in ${what}${didYouMean(name, names)}: it has ${names.join(', ')}.`);
     given.add(name);
   }
   for (const name of names)
     if (keys[name]?.required === true && !given.has(name)) reading.problem(node, `The key ${name} is missing: ${keys[name].about}`);
   return values as Partial<ValuesOf<K>>;
+}
+
+/** The keys of maps in which nothing stands: beside such a map they are meant to be in it, which is told there. */
+function keysOfEmpty(keys: KeyTable, node: YAMLMap): ReadonlySet<string> {
+  const empty = node.items.filter(({ value }) => isNothing(value)).map(({ key }) => textOf(key as Node) ?? '');
+  return new Set(empty.flatMap((name) => (Object.hasOwn(keys, name) ? Object.keys(keys[name]?.shape.keys ?? {}) : [])));
 }
 
 /** A list of which each item is read for itself: one that does not fit hides none of the others. */
@@ -220,7 +248,7 @@ export function items<T>(of: Shape<T>, { max, what }: { readonly max: number; re
     words,
     schema,
     read: (node, reading) => {
-      if (!isSeq(node) || node.items.length > max) return unfit(node, reading, words);
+      if (!isSeq(node) || node.items.length > max) return unfit(node, reading, words, isMap(node) ? BEGIN_ITEMS : '');
       return node.items.flatMap((item) => {
         // The rest is not looked at: it is refused anyway.
         if (reading.full) return [];
@@ -236,49 +264,8 @@ export interface Item<T> {
   readonly node: Node;
 }
 
-/** Of several forms the one that is named: either what `plain` reads, or a map with exactly one of the keys. */
-export type Variant<P, K extends KeyTable> =
-  | { readonly kind: 'plain'; readonly value: P }
-  | { [N in keyof K]: { readonly kind: N; readonly value: ValueOf<K[N]> } }[keyof K];
-
-export function variant<P, const K extends KeyTable>(plain: Shape<P>, keys: K, what: string): Shape<Variant<P, K>> {
-  const names = Object.keys(keys);
-  const words = `${plain.words}, or a map with one of ${names.join(', ')}`;
-  return {
-    words,
-    keys,
-    schema: {
-      anyOf: [
-        plain.schema,
-        ...Object.entries(keys).map(([name, { shape, about }]) => ({
-          type: 'object',
-          description: about,
-          properties: { [name]: shape.schema },
-          required: [name],
-          additionalProperties: false,
-        })),
-      ],
-    },
-    read: (node, reading) => {
-      if (!isMap(node)) {
-        const value = plain.read(node, reading);
-        return value === undefined ? undefined : { kind: 'plain', value };
-      }
-      const [pair, ...others] = node.items;
-      const name = textOf((pair?.key ?? node) as Node) ?? '';
-      const known = Object.hasOwn(keys, name) ? keys[name] : undefined;
-      if (pair === undefined || others.length > 0 || known === undefined) {
-        reading.problem(node, `${what} is ${words}${known === undefined ? didYouMean(name, names) : ''}.`);
-        return undefined;
-      }
-      const value: unknown = readValue(pair.value, pair.key as Node, known.shape, reading);
-      return value === undefined ? undefined : ({ kind: name, value } as Variant<P, K>);
-    },
-  };
-}
-
 /** The value behind a key or in a list; where there is none, the problem stands at `holder`. */
-function readValue<T>(value: unknown, holder: Node, shape: Shape<T>, reading: Reading): T | undefined {
+export function readValue<T>(value: unknown, holder: Node, shape: Shape<T>, reading: Reading): T | undefined {
   if (isNode(value)) return shape.read(value, reading);
   reading.problem(holder, `This must be ${shape.words}, and nothing is there.`);
   return undefined;

@@ -37,7 +37,8 @@ describe('a version', () => {
   });
 
   it('is another one when a hit of a ratio, or the limit of distinct, is', () => {
-    const ratio = (of: string) => changed('{percentile: {field: latency_ms, p: 95}}', `{ratio: {of: ${of}}}`);
+    const ratio = (of: string) =>
+      ruleOf(TEXT.replace('{percentile: {field: latency_ms, p: 95}}', `{ratio: {of: ${of}}}`).replace('"> 100"', '"> 0.1"')).version;
     expect(ratio('level = "error"')).not.toBe(ratio('level = "fatal"'));
     const distinct = (limit: number) => changed('{percentile: {field: latency_ms, p: 95}}', `{distinct: {field: host, limit: ${limit}}}`);
     expect(distinct(100)).not.toBe(distinct(200));

@@ -1,4 +1,5 @@
 import { type FieldPath, fieldNamed, OPERATORS, type Operator, readComparison, readFieldPath } from '@tailrace/events';
+import { fieldPath } from '../field-path.ts';
 import {
   type Expression,
   type ExpressionProblem,
@@ -10,19 +11,34 @@ import {
 } from './expression.ts';
 import { type Token, tokensOf } from './tokens.ts';
 
-/** Reads an expression. Never throws; a problem is one sentence that says what would fit, and where it is. */
-export function parseExpression(text: string): { readonly expression: Expression } | ExpressionProblem {
+export type ParsedExpression =
+  | { readonly expression: Expression }
+  | { readonly problems: readonly [ExpressionProblem, ...ExpressionProblem[]] };
+
+/**
+ * Reads an expression. Never throws. Each problem is one sentence that says what would fit, and where it is: all that is wrong with fields and what they are
+ * held against, up to the first place where it is no expression any more.
+ */
+export function parseExpression(text: string): ParsedExpression {
   if (text.length > MAX_EXPRESSION_LENGTH)
-    return { problem: `An expression has at most ${MAX_EXPRESSION_LENGTH} characters: this one has ${text.length}.`, at: 0 };
+    return {
+      problems: [{ problem: `An expression has at most ${MAX_EXPRESSION_LENGTH} characters: this one has ${text.length}.`, at: 0 }],
+    };
   const tokens = tokensOf(text);
-  if ('problem' in tokens) return tokens;
+  if ('problem' in tokens) return { problems: [tokens] };
+  const parser = new Parser(tokens);
+  let expression: Expression | undefined;
   try {
-    return { expression: new Parser(tokens).whole() };
+    expression = parser.whole();
   } catch (error) {
     // Safe: what the parser throws is what it has to say.
-    if (error instanceof Unfit) return { problem: error.message, at: error.at };
-    throw error;
+    if (!(error instanceof Unfit)) throw error;
+    parser.note(error.message, error.at);
   }
+  const [first, ...others] = parser.problems;
+  if (first !== undefined) return { problems: [first, ...others] };
+  if (expression === undefined) throw new Error('an expression without a problem was not read');
+  return { expression };
 }
 
 class Unfit extends Error {
@@ -34,14 +50,24 @@ class Unfit extends Error {
   }
 }
 
+/** In the place of a field that there is not: such an expression is never used. */
+const UNKNOWN: FieldPath = { attribute: '' };
+
 /** `or` binds least, then `and`, then `not`. */
 class Parser {
+  /** In the order in which they were met. */
+  readonly problems: ExpressionProblem[] = [];
   readonly #tokens: readonly [Token, ...Token[]];
   #next = 0;
   #depth = 0;
 
   constructor(tokens: readonly [Token, ...Token[]]) {
     this.#tokens = tokens;
+  }
+
+  /** The same field may be met more than once in one place: `in (…)` holds it against each value. */
+  note(problem: string, at: number): void {
+    if (!this.problems.some((told) => told.at === at && told.problem === problem)) this.problems.push({ problem, at });
   }
 
   whole(): Expression {
@@ -111,7 +137,7 @@ class Parser {
       this.#sign(')');
       return { kind: 'exists', field: field.path };
     }
-    if (!holdsText(field.path)) throw new Unfit(`${test.text} looks into texts, and ${field.token.text} is none.`, field.token.at);
+    if (!holdsText(field.path)) this.note(`${test.text} looks into texts, and ${field.token.text} is none.`, field.token.at);
     this.#sign(',');
     const text = this.#take();
     if (text.kind !== 'string') throw new Unfit(`A text in double quotes is expected${instead(text)}.`, text.at);
@@ -122,9 +148,10 @@ class Parser {
   #field(): { readonly path: FieldPath; readonly token: Token } {
     const token = this.#take();
     if (token.kind !== 'name') throw new Unfit(`A field is expected${instead(token)}.`, token.at);
-    const path = readFieldPath(token.text);
-    if ('problem' in path) throw new Unfit(path.problem, token.at);
-    return { path, token };
+    const path = fieldPath(token.text);
+    if (!('problem' in path)) return { path, token };
+    this.note(path.problem, token.at);
+    return { path: UNKNOWN, token };
   }
 
   #compared(name: Token, operator: Operator, value: Token): Written {
@@ -137,10 +164,14 @@ class Parser {
           : `A number, true, false or a text in double quotes is expected${instead(value)}.`,
         value.at,
       );
-    const comparison = readComparison(name.text, operator, { text: value.text, inQuotes });
-    if ('problem' in comparison) throw new Unfit(comparison.problem, name.at);
+    const path = fieldPath(name.text);
+    const comparison = 'problem' in path ? path : readComparison(name.text, operator, { text: value.text, inQuotes });
+    if ('problem' in comparison) {
+      this.note(comparison.problem, name.at);
+      return { field: UNKNOWN, operator, operand: { kind: 'text', value: '' }, text: value.text };
+    }
     if (!inQuotes && comparison.operand.kind !== 'number' && comparison.operand.kind !== 'boolean')
-      throw new Unfit(`Put the text ${value.text} in double quotes.`, value.at);
+      this.note(`Put the text ${value.text} in double quotes.`, value.at);
     return { ...comparison, text: value.text };
   }
 

@@ -10,7 +10,7 @@ import { printExpression } from './print.ts';
 
 function parsed(text: string): Expression {
   const read = parseExpression(text);
-  if ('problem' in read) throw new Error(`${read.at}: ${read.problem}`);
+  if ('problems' in read) throw new Error(read.problems.map(({ at, problem }) => `${at}: ${problem}`).join('; '));
   return read.expression;
 }
 
@@ -97,16 +97,38 @@ describe('an expression', () => {
     ['not', 3, 'A field is expected, and the expression ends'],
     ['and = 5', 0, 'There is no field "and"'],
   ])('%s is refused at %d', (text, at, problem) => {
-    expect(parseExpression(text)).toEqual({ at, problem: expect.stringContaining(problem) });
+    expect(parseExpression(text)).toEqual({ problems: [{ at, problem: expect.stringContaining(problem) }] });
+  });
+
+  it.each([
+    ['statuscode >= 500 and sevrice = "shop"', 'statuscode', 'sevrice'],
+    ['not (servce = "a") or exists(enpoint) and level = "eror"', 'servce', 'enpoint', 'level'],
+    ['hots in ("a", "b") and status_code = "x" and service = 5 and contains(latency_ms, "x")', 'hots', 'status_code', '5', 'latency_ms'],
+    // What is no expression any more ends it.
+    ['sevrice = "shop" and status_code', 'sevrice', ''],
+  ])('%s is told of every field in it', (text, ...where) => {
+    const read = parseExpression(text);
+    const ats = 'problems' in read ? read.problems.map(({ at }) => at) : [];
+    expect(ats).toEqual(where.map((word) => (word === '' ? text.length : text.indexOf(word))));
+  });
+
+  it.each([
+    ['sevrice = "shop"', 'There is no field "sevrice" (did you mean service?): name one of timestamp, '],
+    ['statuscode = 5', 'There is no field "statuscode" (did you mean status_code?): name one of'],
+    ['exists(Latency_ms)', 'There is no field "Latency_ms" (did you mean latency_ms?): name one of'],
+    ['atributes.provider = "acme"', 'There is no field "atributes.provider" (did you mean attributes.provider?): name one of'],
+    ['xyz = 5', 'There is no field "xyz": name one of'],
+  ])('%s: the field that is meant', (text, problem) => {
+    expect(parseExpression(text)).toEqual({ problems: [{ at: expect.any(Number), problem: expect.stringContaining(problem) }] });
   });
 
   it('is bounded in length and depth', () => {
     const deep = (n: number) => `${'not '.repeat(n)}service = "a"`;
     expect(parseExpression(deep(MAX_EXPRESSION_DEPTH))).toHaveProperty('expression');
-    expect(parseExpression(deep(MAX_EXPRESSION_DEPTH + 1))).toHaveProperty('problem', expect.stringContaining('At most 64'));
-    expect(parseExpression('('.repeat(4000))).toHaveProperty('problem', expect.stringContaining('At most 64'));
+    expect(parseExpression(deep(MAX_EXPRESSION_DEPTH + 1))).toHaveProperty('problems.0.problem', expect.stringContaining('At most 64'));
+    expect(parseExpression('('.repeat(4000))).toHaveProperty('problems.0.problem', expect.stringContaining('At most 64'));
     expect(parseExpression(`service = "${'x'.repeat(MAX_EXPRESSION_LENGTH)}"`)).toHaveProperty(
-      'problem',
+      'problems.0.problem',
       expect.stringContaining('at most 4096'),
     );
     // Many beside each other are not deep.
@@ -220,10 +242,12 @@ describe('any expression', () => {
     fc.assert(
       fc.property(soup, (text) => {
         const read = parseExpression(text);
-        if ('problem' in read) {
-          expect(read.at).toBeGreaterThanOrEqual(0);
-          expect(read.at).toBeLessThanOrEqual(text.length);
-          expect(read.problem).not.toBe('');
+        if ('problems' in read) {
+          for (const { at, problem } of read.problems) {
+            expect(at).toBeGreaterThanOrEqual(0);
+            expect(at).toBeLessThanOrEqual(text.length);
+            expect(problem).not.toBe('');
+          }
         } else expect(printExpression(parsed(printExpression(read.expression)))).toBe(printExpression(read.expression));
       }),
       { numRuns: 3000 },
