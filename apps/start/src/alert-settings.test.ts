@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { type AlertPlace, alertDefaults } from './alert-settings.ts';
+import { type AlertPlace, alertDefaults, isToldHere } from './alert-settings.ts';
 
 const SHIPPED = readFileSync(new URL('../../../examples/rules/default.yaml', import.meta.url), 'utf8');
 
@@ -41,4 +41,13 @@ it('a folder that a killed start left without rules is filled', () => {
 it('rules that the environment names are taken, and no others are made', () => {
   expect(alertDefaults(place({ environment: { ALERT_RULES: 'my-rules.yaml' } })).ALERT_RULES).toBe(resolve('my-rules.yaml'));
   expect(readdirSync(folder)).toEqual(['alert-notifiers.yaml']);
+});
+
+it('who is told is whom the environment names, or this process; a variable that is empty is not set', () => {
+  const own = { ALERT_NOTIFIERS: 'mine.yaml', ALERT_CANARY_URL: 'http://other' };
+  const given = alertDefaults(place({ environment: own }));
+  expect([given.ALERT_NOTIFIERS, given.ALERT_CANARY_URL]).toEqual([undefined, undefined]);
+  const empty = { ALERT_RULES: '', ALERT_NOTIFIERS: '', ALERT_CANARY_URL: '' };
+  expect(alertDefaults(place({ environment: empty }))).toEqual(alertDefaults(place()));
+  expect([own, empty, {}].map(isToldHere)).toEqual([false, true, true]);
 });

@@ -18,15 +18,20 @@ export interface AlertPlace {
 
 /** Where the rules stand that hold: what the environment names, or a folder of this start, into which people put their own. */
 export function rulesPath(folder: string, { ALERT_RULES }: Environment): string {
-  return ALERT_RULES === undefined ? join(folder, 'rules') : resolve(ALERT_RULES);
+  return isSet(ALERT_RULES) ? resolve(ALERT_RULES) : join(folder, 'rules');
 }
 
 /** Whether this process is told of alerts: only where the environment names nobody else. */
 export function isToldHere({ ALERT_NOTIFIERS }: Environment): boolean {
-  return ALERT_NOTIFIERS === undefined;
+  return !isSet(ALERT_NOTIFIERS);
 }
 
-/** What the alert processor is told where the environment does not say it: rules, and this process as who is told. */
+/** An empty variable is one that is not set, as for the services. */
+function isSet(variable: string | undefined): variable is string {
+  return variable !== undefined && variable !== '';
+}
+
+/** What the alert processor is told where the environment does not say it (of rules, their whole path): rules, and this process as who is told. */
 export function alertDefaults({
   folder,
   environment,
@@ -35,12 +40,14 @@ export function alertDefaults({
   options: { once, servers },
 }: AlertPlace): Readonly<Record<string, string>> {
   const rules = rulesPath(folder, environment);
-  if (environment.ALERT_RULES === undefined) placeRules(rules);
+  if (!isSet(environment.ALERT_RULES)) placeRules(rules);
   const notifiers = join(folder, 'alert-notifiers.yaml');
-  writeFileSync(notifiers, notifiersFile(alerts.url));
+  const isHere = isToldHere(environment);
+  if (isHere) writeFileSync(notifiers, notifiersFile(alerts.url));
   // Canaries are for what goes on; and into given servers nothing is posted that nobody asked for.
-  const canaries = !once && servers === 'own' && gatewayUrl !== undefined ? { ALERT_CANARY_URL: gatewayUrl } : {};
-  return { ALERT_RULES: rules, ALERT_NOTIFIERS: notifiers, ...canaries };
+  const hasCanaries = !once && servers === 'own' && !isSet(environment.ALERT_CANARY_URL);
+  const canaries = hasCanaries && gatewayUrl !== undefined ? { ALERT_CANARY_URL: gatewayUrl } : {};
+  return { ALERT_RULES: rules, ...(isHere ? { ALERT_NOTIFIERS: notifiers } : {}), ...canaries };
 }
 
 /** Puts the rules that are shipped into a folder without any; what an earlier start and people have left there (`--data`) stays. */

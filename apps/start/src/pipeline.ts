@@ -91,7 +91,7 @@ export async function startPipeline(options: StartOptions, signal: AbortSignal, 
       const { environment } = connections;
       const defaults =
         row.name === ALERT_PROCESSOR ? alertDefaults({ folder: place.folder, environment, gatewayUrl, alerts, options }) : {};
-      services.set(row.name, startService(row, place, { ...connections, environment: { ...defaults, ...environment } }, report));
+      services.set(row.name, startService(row, place, { ...connections, environment: { ...environment, ...defaults } }, report));
     }
   };
   /** Starts what needs the gateway's address. */
