@@ -17,7 +17,7 @@ const TRIAL_MS = 20_000;
 const ROUND_MS = 40_000;
 /** As much of the log as a restart reads: a pane and the lateness. */
 const REWIND_MS = 70_000;
-const RESTARTS = 4;
+const RESTARTS = 3;
 /** What a restart reads again grows with the rate. */
 const CALMER_RATES = [5000, 2000];
 const WARM_MS = 300_000;
@@ -38,7 +38,9 @@ export async function measureAlerts(signal, print) {
     mkdirSync(folder);
     writeFileSync(join(folder, 'rules.yaml'), RULES);
     writeFileSync(join(folder, 'notifiers.yaml'), receiver.notifiersText);
-    const settings = { ALERT_RULES: join(folder, 'rules.yaml'), ALERT_NOTIFIERS: join(folder, 'notifiers.yaml') };
+    const files = { ALERT_RULES: join(folder, 'rules.yaml'), ALERT_NOTIFIERS: join(folder, 'notifiers.yaml') };
+    // As `npm start` starts it.
+    const settings = { ...files, MALLOC_ARENA_MAX: '2' };
     const gateway = cluster.join('ingest-gateway');
     await gateway.ready();
     const bench = { cluster, receiver, settings, gateway, signal, print };
@@ -66,12 +68,13 @@ export async function measureAlerts(signal, print) {
     say(barLine('CPU against the bare loop that parses', median(us) / median(bare), 2.5));
     say(barLine('resident MiB', Math.max(...rounds.map(({ ours }) => ours.residentMb)), 400, 0));
     await sleep(Math.max(0, REWIND_MS - (performance.now() - begunMs)), undefined, { signal });
-    running = await restarts(bench, running, rate);
+    // One of each: a machine that the rate fills has little left to catch up with.
+    running = await restarts(bench, running, rate, 1);
     for (const calmer of CALMER_RATES) {
       await poster.end();
       poster = new Poster(gateway.gatewayUrl, calmer);
       await sleep(REWIND_MS, undefined, { signal });
-      running = await restarts(bench, running, calmer);
+      running = await restarts(bench, running, calmer, RESTARTS);
     }
     await poster.end();
   } finally {
@@ -127,14 +130,14 @@ async function bareRound({ cluster, signal }, processor) {
 }
 
 /** How long it takes from the end of a process, by kill -9 and by SIGTERM, until the next one has all that it needs to decide about every partition. */
-async function restarts({ cluster, settings }, processor, rate) {
+async function restarts({ cluster, settings }, processor, rate, count) {
   let running = processor;
   for (const [way, end] of [
     ['kill -9', (member) => member.kill()],
     ['SIGTERM', (member) => member.leave()],
   ]) {
     const took = [];
-    for (let i = 0; i < RESTARTS; i++) {
+    for (let i = 0; i < count; i++) {
       await end(running);
       const endedMs = performance.now();
       running = cluster.join('alert-processor', settings);

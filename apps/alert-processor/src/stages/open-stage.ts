@@ -115,7 +115,7 @@ export async function openStage<S extends StageSink>(
         sink,
         start: 'latest',
         rewinds: true,
-        buffer: { pauseAtBytes: 32 * MIB, resumeAtBytes: 16 * MIB },
+        buffer: { pauseAtBytes: 12 * MIB, resumeAtBytes: 6 * MIB },
         backoff: DEFAULT_BACKOFF,
         drain: { revokeMs: Math.min(REVOKE_MS, stopMs), stopMs },
       },
