@@ -2,6 +2,7 @@ import {
   type ConfigOf,
   type Environment,
   httpUrl,
+  instanceId,
   kafkaVariables,
   loadConfig,
   milliseconds,
@@ -52,6 +53,13 @@ export const alertVariables = {
     about: 'What this process does: count events into panes, decide upon them, or both. Every stage must run somewhere.',
     format: oneOf(['panes,decide', 'panes', 'decide']),
     need: { default: 'panes,decide' },
+  },
+  instanceId: {
+    name: 'KAFKA_GROUP_INSTANCE_ID',
+    about:
+      'A name that this process has in its groups and no other one has, the same one after each restart, such as the name of its pod: then it has its partitions again as soon as it is back, also behind a kill -9, and they wait for it for 6 s before others take them over. Not set: another one takes them over.',
+    format: instanceId(),
+    need: 'optional',
   },
   canaryUrl: {
     name: 'ALERT_CANARY_URL',

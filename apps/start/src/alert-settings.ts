@@ -51,7 +51,9 @@ export function alertDefaults({
   const hasCanaries = !once && servers === 'own' && !isSet(environment.ALERT_CANARY_URL);
   const canaries = hasCanaries && gatewayUrl !== undefined ? { ALERT_CANARY_URL: gatewayUrl } : {};
   const arenas = isSet(environment.MALLOC_ARENA_MAX) ? {} : FEW_ARENAS;
-  return { ALERT_RULES: rules, ...arenas, ...(isHere ? { ALERT_NOTIFIERS: notifiers } : {}), ...canaries };
+  // Started again after it died, it has its partitions at once. Given servers may have more than one start.
+  const instance = servers === 'own' && !isSet(environment.KAFKA_GROUP_INSTANCE_ID) ? { KAFKA_GROUP_INSTANCE_ID: 'npm-start' } : {};
+  return { ALERT_RULES: rules, ...arenas, ...instance, ...(isHere ? { ALERT_NOTIFIERS: notifiers } : {}), ...canaries };
 }
 
 /** Puts the rules that are shipped into a folder without any; what an earlier start and people have left there (`--data`) stays. */

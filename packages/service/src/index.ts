@@ -4,6 +4,7 @@ export {
   bootstrapServers,
   bytes,
   httpUrl,
+  instanceId,
   listenHost,
   milliseconds,
   oneOf,

@@ -25,6 +25,8 @@ import type { RuleSet } from '../rules/rule.ts';
 export interface StageOptions {
   readonly kafka: KafkaSettings;
   readonly group: string;
+  /** Of a member that comes back under it: see `GroupProtocol`. */
+  readonly instanceId?: string | undefined;
   readonly partialsTopic: string;
   readonly rules: RuleSource;
   readonly tickMs: number;
@@ -84,7 +86,7 @@ export async function openStage<S extends StageSink>(
   options: StageOptions,
   plan: (parts: StageParts) => Promise<StagePlan<S>>,
 ): Promise<Stage<S>> {
-  const { kafka, group, partialsTopic, log, signal, rules } = options;
+  const { kafka, group, instanceId, partialsTopic, log, signal, rules } = options;
   const opened: (() => Promise<unknown>)[] = [];
   const keep: StageParts['keep'] = (part, close) => {
     opened.push(() => close(part));
@@ -122,7 +124,7 @@ export async function openStage<S extends StageSink>(
       {
         broker: createNativeConsumer(kafka, {
           group,
-          protocol: { kind: 'classic', sessionTimeoutMs: SESSION_TIMEOUT_MS },
+          protocol: { kind: 'classic', sessionTimeoutMs: SESSION_TIMEOUT_MS, ...(instanceId === undefined ? {} : { instanceId }) },
           maxPollIntervalMs,
         }),
         clock: systemClock,

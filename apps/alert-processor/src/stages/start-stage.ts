@@ -4,7 +4,7 @@ import type { AlertConfig } from '../config.ts';
 import type { Stage, StageOptions, StageSink } from './open-stage.ts';
 
 /** What every stage's options have from the service that it is a part of. */
-export type FromService = Pick<StageOptions, 'tickMs' | 'stopMs' | 'maxPollIntervalMs' | 'log' | 'signal' | 'observe'>;
+export type FromService = Pick<StageOptions, 'instanceId' | 'tickMs' | 'stopMs' | 'maxPollIntervalMs' | 'log' | 'signal' | 'observe'>;
 
 export interface StartStageOptions {
   readonly name: 'panes' | 'decide';
@@ -21,7 +21,7 @@ const MAX_POLL_INTERVAL_MS = 60_000;
 /** Starts a stage as a part of the service, with the health and the figures that both have. */
 export async function startStage<S extends StageSink>(
   part: Service,
-  { tickMs, service }: AlertConfig,
+  { instanceId, tickMs, service }: AlertConfig,
   { name, group, bootstrapServers, figures, stopReserveShare }: StartStageOptions,
   open: (from: FromService) => Promise<Stage<S>>,
 ): Promise<Stage<S>> {
@@ -30,6 +30,7 @@ export async function startStage<S extends StageSink>(
   const pace = new Pace(MAX_POLL_INTERVAL_MS, log);
   const observers = [figures.observer(group), runtimeLog(log), pace.see];
   const from: FromService = {
+    instanceId,
     tickMs,
     stopMs: Math.floor(service.stopTimeoutMs * (1 - stopReserveShare)),
     maxPollIntervalMs: MAX_POLL_INTERVAL_MS,

@@ -12,7 +12,7 @@ const children = new Set<ChildProcess>();
 export async function startMember(
   rig: PanesRig,
   partitions: number,
-  options: Pick<PanesProcessOptions, 'paneMs' | 'latenessMs'>,
+  options: Pick<PanesProcessOptions, 'paneMs' | 'latenessMs' | 'instanceId'>,
 ): Promise<ChildProcess> {
   const { settings: kafka, group, events, partials: partialsTopic } = rig;
   const told: PanesProcessOptions = { kafka, group, topics: [events], partialsTopic, tickMs: 50, ...options };

@@ -3,7 +3,8 @@ import { memberOptions, runMember } from './member-process.ts';
 import { plainRule, ruleSet } from './plain-rules.ts';
 
 /** What a member is told on its command line, as JSON. */
-export interface PanesProcessOptions extends Pick<OpenPanesOptions, 'kafka' | 'group' | 'topics' | 'partialsTopic' | 'tickMs'> {
+export interface PanesProcessOptions
+  extends Pick<OpenPanesOptions, 'kafka' | 'group' | 'instanceId' | 'topics' | 'partialsTopic' | 'tickMs'> {
   readonly paneMs: number;
   readonly latenessMs: number;
 }

@@ -14,6 +14,14 @@ export function prefix(): Format<string> {
     .describe('letters, digits, dots, dashes and underscores, with single slashes between them');
 }
 
+/** A name as Kafka takes it for the `group.instance.id` of a member. */
+export function instanceId(): Format<string> {
+  return z
+    .string()
+    .regex(/^(?!\.{1,2}$)[0-9A-Za-z._-]{1,249}$/)
+    .describe('up to 249 letters, digits, dots, dashes and underscores');
+}
+
 /** One of a few words, in upper or lower case; the result is always as listed. */
 export function oneOf<const V extends readonly [string, ...string[]]>(values: V): Format<V[number]> {
   const byLowerCase = new Map(values.map((value) => [value.toLowerCase(), value]));
