@@ -12,7 +12,8 @@ import type { AlertState, StateRecord } from '../decide/alert-state.ts';
 import { type Decide, openDecide } from '../decide/open-decide.ts';
 import { encodeState, stateKey } from '../decide/state-codec.ts';
 import { Deliveries } from '../notify/deliveries.ts';
-import { AT_MS, notification } from '../notify/testing/notifications.ts';
+import { AT_MS } from '../notify/testing/notifications.ts';
+import { alertState, sendTo, transitionOf } from '../testing/alert-states.ts';
 import { ruleSet } from '../testing/plain-rules.ts';
 import { addAlertsVerbs } from './alerts-program.ts';
 
@@ -99,30 +100,17 @@ async function alerts(...argv: readonly string[]): Promise<Run> {
   return { code, out };
 }
 
-const firing: AlertState = {
-  kind: 'alert',
-  rule: 'errors-by-service',
-  group: '["shop",null]',
-  version: 'v',
-  state: 'firing',
-  episodeMs: AT_MS - 60_000,
-  firstEndMs: AT_MS,
-  lastFiringMs: AT_MS,
-  decidedMs: AT_MS,
-  writtenMs: AT_MS,
+const firing = alertState({
   epoch: 7,
   transitions: [
-    {
-      name: 'firing',
-      atMs: AT_MS,
-      notification: notification(),
+    transitionOf({
       sends: [
-        { key: 'k', channel: 'oncall', status: 'sent', attempts: 1, lastAttemptMs: AT_MS },
-        { key: 'k', channel: 'pager', status: 'pending', attempts: 3, lastAttemptMs: AT_MS + 9000, reason: 'answered 503' },
+        sendTo('oncall', 'sent', { lastAttemptMs: AT_MS }),
+        sendTo('pager', 'pending', { attempts: 3, lastAttemptMs: AT_MS + 9000, reason: 'answered 503' }),
       ],
-    },
+    }),
   ],
-};
+});
 
 it('nothing was decided yet', async () => {
   expect(await alerts('ls')).toEqual({
