@@ -5,6 +5,12 @@ import { readRuleFiles } from './read-rules.ts';
 import { MAX_FILE_BYTES, MAX_PROBLEMS, problemLine } from './reading.ts';
 import { IN_QUOTES } from './unquoted-conditions.ts';
 
+/** Of the processor, and not of the clock: others may be using it as well. */
+function cpuMsSince(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
 describe('text that is no rules file', () => {
   it.each([
     ['', '1:1: The file is empty: write rules, or "rules: []" for none.'],
@@ -33,11 +39,11 @@ describe('text that is no rules file', () => {
   });
 
   it('with very many keys is refused as quickly as it is read, and the first problems are told', () => {
-    const startedMs = performance.now();
+    const before = process.cpuUsage();
     const problems = problemsOf(`{${Array.from({ length: 15_000 }, (_, i) => `k${i}: 1`).join(', ')}}`);
     expect(problems).toHaveLength(MAX_PROBLEMS + 1);
     expect(problems.at(-1)).toMatch(/^rules\.yaml:1:\d+: There is more wrong than these 100 problems: mend them first\.$/);
-    expect(performance.now() - startedMs).toBeLessThan(5000);
+    expect(cpuMsSince(before)).toBeLessThan(5000);
   });
 
   const half = MAX_FILE_BYTES / 2 - 1024;
@@ -54,9 +60,9 @@ describe('text that is no rules file', () => {
     ['quotes', '"'.repeat(2 * half)],
     ['comments', '#\n'.repeat(half)],
   ])('of %s neither blocks for long nor tells of each', (_, text) => {
-    const startedMs = performance.now();
+    const before = process.cpuUsage();
     const problems = problemsOf(text);
-    expect(performance.now() - startedMs).toBeLessThan(4000);
+    expect(cpuMsSince(before)).toBeLessThan(4000);
     expect(problems.length).toBeGreaterThan(0);
     expect(problems.length).toBeLessThanOrEqual(MAX_PROBLEMS + 1);
   });

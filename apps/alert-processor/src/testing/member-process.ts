@@ -1,6 +1,6 @@
 import { systemClock } from '@tailrace/kafka-kit';
 import { createLogger } from '@tailrace/service';
-import type { StageOptions } from '../stages/open-stage.ts';
+import type { Stage, StageOptions, StageSink } from '../stages/open-stage.ts';
 
 type MemberOptions = Pick<StageOptions, 'stopMs' | 'maxPollIntervalMs' | 'nowMs' | 'log' | 'signal' | 'observe'>;
 
@@ -19,8 +19,10 @@ export function memberOptions(name: string): MemberOptions {
 }
 
 /** Runs until it is told to end, or whoever started it is gone. */
-export async function runMember(stage: { close(limitMs: number): Promise<void> }): Promise<never> {
+export async function runMember(stage: Pick<Stage<StageSink>, 'runtime' | 'close'>): Promise<never> {
   process.once('SIGTERM', () => void stage.close(10_000).then(() => process.exit(0)));
+  // As the service ends: its client can not go on.
+  stage.runtime.finished.catch(() => process.exit(1));
   process.stdin.on('end', () => process.exit(1)).resume();
   for (;;) await systemClock.sleep(60_000);
 }
