@@ -71,7 +71,7 @@ async function problemsOf(
     signal.throwIfAborted();
     const { code, stdout = '', stderr = '' } = fault as { readonly code?: unknown; readonly stdout?: string; readonly stderr?: string };
     // What it can not read at all, it says in plain words.
-    if (code === 2) return stderr.trimEnd().split('\n');
+    if (code === 2) return stderr.trimEnd().replaceAll('--notifiers names ', 'ALERT_NOTIFIERS names ').split('\n');
     // How long the topic keeps its records is known only once there is one: the alert processor judges that.
     if (code === 1 && stdout !== '')
       return (JSON.parse(stdout) as Checked).problems.map(({ file, line, column, sentence }) => `${file}:${line}:${column}: ${sentence}`);

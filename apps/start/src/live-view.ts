@@ -28,6 +28,8 @@ export interface ViewState {
 /** So many of the latest alerts are shown. */
 const SHOWN_ALERTS = 3;
 const NUMBER = new Intl.NumberFormat('en-US');
+/** So many the alert processor holds for one channel, and counts no further. */
+const HELD = 1000;
 
 /** The live view as lines. */
 export function renderView(view: ViewState): string[] {
@@ -85,7 +87,9 @@ function alertLines({ alerts, progress }: ViewState): readonly string[] {
 function undelivered(facts: AlertFacts | undefined): string {
   const { waiting = 0, untold = 0 } = facts ?? {};
   const parts = [
-    ...(waiting > 0 ? [`${NUMBER.format(waiting)} ${waiting === 1 ? 'notification waits' : 'notifications wait'}`] : []),
+    ...(waiting > 0
+      ? [`${waiting < HELD ? '' : 'at least '}${NUMBER.format(waiting)} ${waiting === 1 ? 'notification waits' : 'notifications wait'}`]
+      : []),
     ...(untold > 0 ? [`${NUMBER.format(untold)} refused or given up`] : []),
   ];
   return parts.map((part) => `, ${part}`).join('');

@@ -33,13 +33,13 @@ What was refused or given up can not be told any more, and needs nothing to be d
 
 "Since" is when it was decided that the alert fires, and the window that this was decided from; of an absence the window's start is when all fell silent. The incident and \`since\` of \`--json\` have the window's start, \`first_decided\` the other one.
 
-"Decided up to" is the time up to which every partition was decided, as the processors have last written it; a processor writes it when it commits, so it may be a few seconds old. Exit code 1: something fires, something waits to be told, or something was refused or given up in the last day.
+"Decided up to" is the time up to which every partition was decided, as the processors have last written it; a processor writes it when it commits, so it may be a few seconds old. Exit code 1: something fires, something waits to be told, or something was refused or given up in the last day. A rule that neither the rules nor what has fired know is wrong use: exit code 2.
 
 An **incident** is one episode of one alert: rule, a hash of the group, and the start of its first firing window. Notifications carry it, and their idempotency key is the incident with a word behind it: \`firing\`, \`again-1\`, \`resolved\`.
 
 ## Silences
 
-While a silence holds nobody is told of the alerts under it; they fire, end, are kept and listed all the same. When it ends, or is taken back, and an alert still fires, they are told then; what fired and ended under it is told to nobody. Whoever was told that an alert fires is told that it is over, also under a silence. A silence is of one group of a rule, of a rule, or of all rules, and lasts for at most 30 days; one that is to be kept stands in the rules file, under \`silences\` ([rules.md](rules.md)).
+While a silence holds nobody is told of the alerts under it; they fire, end, are kept and listed all the same. When it ends, or is taken back, and an alert still fires (in the window that goes on or in the last one that is over), they are told then; what fired and ended under it is told to nobody. Whoever was told that an alert fires is told that it is over, also under a silence. A silence is of one group of a rule, of a rule, or of all rules, and lasts for at most 30 days; one that is to be kept stands in the rules file, under \`silences\` ([rules.md](rules.md)).
 
 The rule's name is held against the rules of \`ALERT_RULES\` (with \`--endpoints\` of \`npm start\`, those of that start), and against what has fired; where neither knows it, it is taken, and said that it was not checked. A group's values can not be checked: \`silence\` says how many of the alerts that fire now it matches. A group that has not fired yet can be silenced where the rules are known.
 
@@ -47,12 +47,12 @@ The rule's name is held against the rules of \`ALERT_RULES\` (with \`--endpoints
 
 ## Trying notifiers
 
-\`try\` reads a notifiers file as the alert processor does, and sends a test through each channel, with the same guards and without a secret in what it shows: an alert of the rule \`tailrace.try\`, severity \`info\`, *A test: nothing is wrong.*, firing and right behind it resolved, under one incident, so that a pager closes what it opened. Each is tried once:
+\`try\` reads a notifiers file as the alert processor does, and sends a test through each channel, with the same guards and without a secret in what it shows: an alert of the rule \`tailrace.try\`, severity \`info\`, *A test: nothing is wrong.*, firing and right behind it resolved, under one incident, so that a pager closes what it opened. Each is tried once, for 10 s at most (a mail for a minute), and told as soon as it is known:
 
 | words | what they mean |
 | --- | --- |
 | was taken | The receiver has answered that it has it. |
-| was not taken | A fault of the moment, as it is shown. Live it would be tried again for 24 h. |
+| was not taken | A fault of the moment, as it is shown. Live it would be tried again for 24 h. The resolved one is not sent here. |
 | was refused | The receiver will never take it. Live it would not be tried again; nor is the resolved one sent here. |
 
 Exit code: 0 when all of it was taken, 1 when not, 2 when the file makes no sense.

@@ -66,7 +66,7 @@ export function addAlertsVerbs(alerts: Command, { ports, act }: VerbContext, top
     .description(
       'send a test through notifiers, firing and then resolved, and say what their receivers made of it; exit code 1 when one did not take it',
     )
-    .requiredOption('--notifiers <file>', 'the notifiers file (ALERT_NOTIFIERS)')
+    .option('--notifiers <file>', 'the notifiers file (default: ALERT_NOTIFIERS)')
     .addOption(new Option('--name <name>', 'only this one; may be given several times (default: all)').argParser(collected))
     .addOption(json())
     .action((flags: TryFlags) => act(() => tryCommand(flags, ports)));

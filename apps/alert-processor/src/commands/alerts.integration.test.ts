@@ -139,7 +139,11 @@ Decided up to 2026-01-01T00:00:00.000Z.
 `,
   });
   expect((await alerts('ls', '--all')).out).toContain('ok  slow  1=a, 2=b\n');
-  expect(await alerts('ls', '--rule', 'slow')).toMatchObject({ code: 0, out: expect.stringContaining('No alert is firing') });
+  expect(await alerts('ls', '--rule', 'slow')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('No alert of slow is firing, and everybody was told of it.'),
+  });
+  await expect(alerts('ls', '--rule', 'slwo')).rejects.toThrow('There is no rule slwo (did you mean slow?)');
   const { alerts: listed, ...counts } = JSON.parse((await alerts('ls', '--json')).out);
   expect(counts).toEqual({ firing: 1, undelivered: 1, waiting: 1, decided_up_to: '2026-01-01T00:00:00.000Z', unreadable: 0 });
   expect(listed).toMatchObject([

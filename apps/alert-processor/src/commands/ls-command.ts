@@ -1,6 +1,7 @@
 import { isoTime } from '@tailrace/kafka-kit';
 import { alertJson, alertLines, inOrder } from './alert-view.ts';
 import { type AlertTopics, withAlerts } from './alerts-kafka.ts';
+import { knowledgeOf, knownRules } from './known-rules.ts';
 import { EXIT, type Ports } from './ports.ts';
 import type { StateFold } from './state-fold.ts';
 import { channelLines, type Undelivered, undeliveredOf } from './undelivered.ts';
@@ -13,7 +14,10 @@ export interface LsFlags {
 
 /** `alerts ls`: what fires, and what somebody was not told of; exit code 1 when there is any. */
 export async function lsCommand(flags: LsFlags, ports: Ports, topics: AlertTopics): Promise<number> {
+  const known = flags.rule === undefined ? undefined : await knownRules(ports.environment);
   const states = await withAlerts(ports, topics, (kafka) => kafka.states());
+  // A name that is misspelt has nothing to tell, and looks as if all were well.
+  const unchecked = flags.rule === undefined || known === undefined ? undefined : knowledgeOf(flags.rule, known, states.alerts).unchecked;
   const ofRule = states.alerts.filter(({ rule }) => flags.rule === undefined || rule === flags.rule);
   const nowMs = ports.nowMs();
   const firing = ofRule.filter(({ state }) => state === 'firing').length;
@@ -32,7 +36,9 @@ export async function lsCommand(flags: LsFlags, ports: Ports, topics: AlertTopic
     const isListed = (counted: Undelivered | undefined) => counted !== undefined && counted.waiting + counted.unlisted > 0;
     const shown = inOrder(flags.all === true ? ofRule : ofRule.filter((state, i) => state.state === 'firing' || isListed(counts[i])));
     const lines = [...shown.flatMap((state) => alertLines(state, nowMs)), ...channelLines(ofRule, nowMs)];
-    ports.out(`${[...lines, summaryOf(firing, waiting, failed), decidedWords(decidedUpTo), ...unreadableWords(states)].join('\n')}\n`);
+    const summary = summaryOf(flags.rule, { firing, waiting, failed });
+    const last = [summary, ...(unchecked === undefined ? [] : [unchecked]), decidedWords(decidedUpTo), ...unreadableWords(states)];
+    ports.out(`${[...lines, ...last].join('\n')}\n`);
   }
   return firing > 0 || waiting > 0 || failed > 0 ? EXIT.finding : EXIT.good;
 }
@@ -41,12 +47,16 @@ function sumOf(counts: Undelivered | undefined): number {
   return counts === undefined ? 0 : counts.waiting + counts.failed;
 }
 
-function summaryOf(firing: number, waiting: number, failed: number): string {
+function summaryOf(
+  rule: string | undefined,
+  { firing, waiting, failed }: { readonly firing: number; readonly waiting: number; readonly failed: number },
+): string {
+  const of = rule === undefined ? '' : ` of ${rule}`;
   const parts = [
-    firing === 0 ? 'No alert is firing' : `${firing} firing`,
+    firing === 0 ? `No alert${of} is firing` : `${firing}${of} firing`,
     ...(waiting > 0 ? [`${waiting} not delivered yet`] : []),
     ...(failed > 0 ? [`${failed} refused or given up in the last day`] : []),
-    ...(waiting + failed === 0 ? ['and everybody was told'] : []),
+    ...(waiting + failed === 0 ? [rule === undefined ? 'and everybody was told' : 'and everybody was told of it'] : []),
   ];
   return `${parts.join(', ')}.`;
 }

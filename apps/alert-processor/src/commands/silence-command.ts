@@ -43,6 +43,7 @@ export async function silenceCommand(flags: SilenceFlags, ports: Ports, topics: 
 
 /** `alerts unsilence`: takes a silence of the command line back. */
 export async function unsilenceCommand(id: string, json: boolean, ports: Ports, topics: AlertTopics): Promise<number> {
+  if (id.trim() === '') throw new ConfigError([`Say which silence: ${TAILRACE} alerts silences shows those that there are.`]);
   if (id.startsWith('file-')) throw new ConfigError([`The silence ${id} stands in the rules file: take it out there.`]);
   return await withAlerts(ports, topics, async (kafka) => {
     const held = (await kafka.states()).silences.filter(({ silence }) => silence.id === id).map(({ silence }) => silence);

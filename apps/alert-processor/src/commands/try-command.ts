@@ -9,7 +9,7 @@ import { didYouMean } from '../rules/did-you-mean.ts';
 import { EXIT, type Ports } from './ports.ts';
 
 export interface TryFlags {
-  readonly notifiers: string;
+  readonly notifiers?: string;
   readonly name?: readonly string[];
   readonly json?: boolean;
 }
@@ -25,15 +25,24 @@ interface Tried {
 
 /** `alerts try`: sends each notifier a test that fires and is over, and says what the receivers made of it; exit code 1 when one did not take it. */
 export async function tryCommand(flags: TryFlags, ports: Ports): Promise<number> {
-  const all = openNotifiers(flags.notifiers, ports.environment, systemClock, '--notifiers');
+  const { notifiers: file = ports.environment.ALERT_NOTIFIERS || undefined } = flags;
+  if (file === undefined) throw new ConfigError(['Say which notifiers: --notifiers FILE, or ALERT_NOTIFIERS.']);
+  const all = openNotifiers(file, ports.environment, systemClock, flags.notifiers === undefined ? 'ALERT_NOTIFIERS' : '--notifiers');
   const notifiers = named(all, flags.name);
   const nowMs = ports.nowMs();
-  const tried = await Promise.all(notifiers.map((notifier) => tryOne(notifier, nowMs, ports.signal)));
+  const tried = await Promise.all(
+    notifiers.map(async (notifier) => {
+      const each = await tryOne(notifier, nowMs, ports.signal);
+      // At once: another one may take a minute.
+      if (flags.json !== true && !ports.signal.aborted) ports.out(`${triedLines(each).join('\n')}\n`);
+      return each;
+    }),
+  );
   await Promise.all(all.map((notifier) => notifier.close()));
   ports.signal.throwIfAborted();
   const failed = tried.filter(({ outcomes }) => outcomes.some(({ kind }) => kind !== 'sent')).length;
   if (flags.json === true) ports.out(`${JSON.stringify({ notifiers: tried, failed })}\n`);
-  else ports.out(`${[...tried.flatMap(triedLines), summary(tried.length, failed)].join('\n')}\n`);
+  else ports.out(`${summary(tried.length, failed)}\n`);
   return failed > 0 ? EXIT.finding : EXIT.good;
 }
 
@@ -55,8 +64,8 @@ async function tryOne(notifier: Notifier, nowMs: number, signal: AbortSignal): P
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(notifier.tryMs ?? DELIVERY_LIMITS.tryMs)]);
     const outcome = await notifier.send(testNotification(status, nowMs), deadline);
     outcomes.push({ status, ...outcome });
-    // What was refused is not there to be closed. After a fault of the moment it may be: an answer can be lost.
-    if (outcome.kind === 'refused') break;
+    // What was not taken is hardly there to be closed, and a receiver that says nothing would be waited for twice.
+    if (outcome.kind !== 'sent') break;
   }
   return { name: notifier.name, outcomes };
 }

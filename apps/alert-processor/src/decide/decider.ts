@@ -55,8 +55,7 @@ export class Decider {
     if (rules === this.#rules) return;
     this.#panes ??= new PaneStore(rules.paneMs);
     this.#silences.setFile(rules.silences);
-    const before = this.#deciders;
-    const settledMs = this.settledMs;
+    const [before, settledMs] = [this.#deciders, this.settledMs];
     this.#deciders = new Map();
     this.#subjects = new Map();
     for (const rule of rules.rules) {
@@ -225,10 +224,11 @@ export class Decider {
   }
 
   /** `before`: the decider that the rule had, or up to where all others have decided. */
-  #deciderOf(rule: Rule, { paneMs }: RuleSet, before: RuleDecider | number | undefined, panes: PaneStore): RuleDecider {
+  #deciderOf(rule: Rule, { paneMs, latenessMs }: RuleSet, before: RuleDecider | number | undefined, panes: PaneStore): RuleDecider {
     const store = panes.take(rule);
     const decider = new RuleDecider(rule, {
       paneMs,
+      latenessMs,
       maxLagMs: this.#options.maxLagMs ?? HOUR_MS,
       coverage: this.#coverage,
       store,
@@ -284,7 +284,7 @@ export class Decider {
     for (const { state, subject, evidence } of this.#self.firing()) {
       const silencedBy = this.#silences.over(state.rule, state.group, this.#nowMs);
       const deciding = { subject, group: state.group, nowMs: this.#nowMs, epoch: this.#options.ownEpoch, silencedBy };
-      told.push(wentOn(state, deciding, { evidence: () => evidence, holds: () => true }));
+      told.push(wentOn(state, deciding, { evidence: () => evidence, holding: () => evidence }));
     }
     for (const state of told) if (state !== undefined) this.#states.write(state);
   }

@@ -15,8 +15,8 @@ export interface Deciding {
 /** What an alert that fires looks like at the moment: for a notification that no window brings about. */
 export interface Present {
   readonly evidence: () => Evidence;
-  /** Whether the newest window fires, too: an episode goes on until a whole window is counted that does not. */
-  readonly holds: () => boolean;
+  /** Of a window of now that fires, too; undefined: there is none, and the episode goes on until a whole window is counted that does not. */
+  readonly holding: () => Evidence | undefined;
 }
 
 /** A window that fires, or that ends the firing. */
@@ -235,9 +235,10 @@ function toldAgain(state: AlertState, deciding: Deciding, evidence: () => Eviden
 }
 
 /** What time brings about in an alert that fires; undefined: nothing that is to be written. */
-export function wentOn(state: AlertState, deciding: Deciding, { evidence, holds }: Present): AlertState | undefined {
+export function wentOn(state: AlertState, deciding: Deciding, { evidence, holding }: Present): AlertState | undefined {
   // Nobody is woken for what nobody was told of and is over but for the proof: should it fire once more before that, it is told then.
-  if (deciding.silencedBy === undefined && isUntold(state) && holds()) return toldAfterSilence(state, deciding, evidence());
+  const held = deciding.silencedBy === undefined && isUntold(state) ? holding() : undefined;
+  if (held !== undefined) return toldAfterSilence(state, deciding, held);
   const again = toldAgain(state, deciding, evidence);
   if (again !== undefined) return again;
   // Written anew before the log forgets it.

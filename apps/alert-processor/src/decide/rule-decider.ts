@@ -38,8 +38,12 @@ export class RuleDecider {
   readonly #stepMs: number;
   readonly #paneMs: number;
   readonly #maxLagMs: number;
+  readonly #latenessMs: number;
 
-  constructor(rule: Rule, parts: { paneMs: number; maxLagMs: number; coverage: Coverage; store: RulePanes; states: RuleStates }) {
+  constructor(
+    rule: Rule,
+    parts: { paneMs: number; latenessMs: number; maxLagMs: number; coverage: Coverage; store: RulePanes; states: RuleStates },
+  ) {
     this.rule = rule;
     this.key = ruleKey(rule);
     this.store = parts.store;
@@ -47,6 +51,7 @@ export class RuleDecider {
     this.store.isKept = (group) => parts.states.get(group)?.state === 'firing';
     this.#paneMs = parts.paneMs;
     this.#maxLagMs = parts.maxLagMs;
+    this.#latenessMs = parts.latenessMs;
     this.#stepMs = stepMs(rule, parts.paneMs);
     this.#context = { rule, key: this.key, paneMs: parts.paneMs, coverage: parts.coverage, store: parts.store };
   }
@@ -59,14 +64,23 @@ export class RuleDecider {
     this.store.changed.clear();
   }
 
-  /** What the group's newest window says now. */
+  /** What the group's newest windows say now. */
   present(group: string): Present {
     const panes = this.store.groups.get(group);
-    const endMs = endAfter(Math.max(panes?.newestMs ?? 0, (this.settledMs ?? 0) - this.#stepMs), this.#stepMs);
+    const newestMs = panes?.newestMs ?? 0;
+    const at = (endMs: number) => evidenceOf(this.#context, viewWindow(this.#context, panes, endMs));
+    const evidence = () => at(endAfter(Math.max(newestMs, (this.settledMs ?? 0) - this.#stepMs), this.#stepMs));
     return {
-      evidence: () => evidenceOf(this.#context, viewWindow(this.#context, panes, endMs)),
-      // What does not fire early fires on windows that are settled.
-      holds: () => !firesEarly(this.rule) || firesAt(this.#context, panes, endMs, true) === 'holds',
+      evidence,
+      holding: () => {
+        // What does not fire early fires on windows that are settled.
+        if (!firesEarly(this.rule)) return evidence();
+        // The window that is going on, which may hold little as yet, and the last one that is over: as far as was heard, since a group may fall silent.
+        const heardMs = (this.#context.coverage.greatestMs() ?? Number.NEGATIVE_INFINITY) + this.#latenessMs;
+        const endMs = endAfter(Math.max(newestMs, heardMs), this.#stepMs);
+        const holds = [endMs, endMs - this.#stepMs].find((end) => firesAt(this.#context, panes, end, true) === 'holds');
+        return holds === undefined ? undefined : at(holds);
+      },
     };
   }
 

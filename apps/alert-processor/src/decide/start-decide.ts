@@ -98,8 +98,8 @@ export function clocksHealth(sources: readonly Pick<DeciderSource, 'topic' | 'pa
 
 /** Degraded until every partition is read up to where it was: nothing is decided of it before. */
 export function decidingHealth({ progress: { ready, owned, sinceMs, readyInMs } }: Pick<DecideSink, 'progress'>): Check {
-  if (sinceMs === undefined || owned === 0)
-    return { state: 'ok', sentence: 'No partition of the alerts has been given to this process yet.' };
+  if (sinceMs === undefined) return { state: 'ok', sentence: 'No partition of the alerts has been given to this process yet.' };
+  if (owned === 0) return { state: 'ok', sentence: 'This process has no partition of the alerts now.' };
   if (ready < owned)
     return {
       state: 'degraded',

@@ -56,12 +56,17 @@ test('a member that comes under the name of an earlier one has its partitions at
   const stop = steadyTraffic(made, PARTITIONS);
   const named = { ...SPANS, instanceId: 'a' };
   const earlier = await startMember(made, 2, named);
+  let told = '';
+  earlier.stdout?.on('data', (text: Buffer) => {
+    told += text.toString();
+  });
   await vi.waitFor(() => expect(reading(other)).toBe(2), WAIT);
   const lanes = () => other.runtime.lanes().map(({ partition, phase }) => [partition, phase]);
   const before = lanes();
   // Fenced while it lives: no session has to end before.
   await startMember(made, 2, named);
   await vi.waitFor(() => expect(earlier.exitCode).toBe(1), WAIT);
+  expect(told).toContain(`another process has joined the group ${made.group} under the name a,`);
   expect(lanes()).toEqual(before);
   await stop();
   await made.untilRead();

@@ -1,4 +1,4 @@
-import { systemClock } from '@tailrace/kafka-kit';
+import { reasonsOf, systemClock } from '@tailrace/kafka-kit';
 import { createLogger } from '@tailrace/service';
 import type { Stage, StageOptions, StageSink } from '../stages/open-stage.ts';
 
@@ -22,7 +22,7 @@ export function memberOptions(name: string): MemberOptions {
 export async function runMember(stage: Pick<Stage<StageSink>, 'runtime' | 'close'>): Promise<never> {
   process.once('SIGTERM', () => void stage.close(10_000).then(() => process.exit(0)));
   // As the service ends: its client can not go on.
-  stage.runtime.finished.catch(() => process.exit(1));
+  stage.runtime.finished.catch((fault: unknown) => process.stdout.write(`${reasonsOf(fault)}\n`, () => process.exit(1)));
   process.stdin.on('end', () => process.exit(1)).resume();
   for (;;) await systemClock.sleep(60_000);
 }

@@ -1,5 +1,6 @@
 import type { Check } from '@tailrace/service';
 import type { ChannelView } from '../notify/channel-queue.ts';
+import { DELIVERY_LIMITS } from '../notify/deliveries.ts';
 import type { CanaryTrack } from './canary-track.ts';
 import type { SourceView } from './dead-man.ts';
 import type { Vital } from './heartbeat.ts';
@@ -75,6 +76,6 @@ export function queuesMove(view: () => readonly ChannelView[]): Vital {
   return (nowMs) => {
     const stuck = view().filter(({ oldestMs }) => oldestMs !== undefined && nowMs - oldestMs > UNSENT_MS);
     if (stuck.length === 0) return undefined;
-    return `notifications wait for ${stuck.map(({ channel, held }) => `${channel} (${held})`).join(', ')}`;
+    return `notifications wait for ${stuck.map(({ channel, held }) => `${channel} (${held < DELIVERY_LIMITS.held ? held : `${held} or more`})`).join(', ')}`;
   };
 }

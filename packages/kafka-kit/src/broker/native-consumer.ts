@@ -7,6 +7,7 @@ import {
   type BrokerConsumer,
   BrokerError,
   type BrokerHandlers,
+  type ClientLogLine,
   type PartitionFacts,
   type Position,
   type RebalanceEvent,
@@ -51,6 +52,8 @@ class NativeBrokerConsumer implements BrokerConsumer {
   #closing = false;
   /** Why this client will never deliver a record again. */
   #dead: BrokerError | undefined;
+  /** Of a static member. */
+  readonly #instance: { readonly group: string; readonly id: string } | undefined;
   /** Partitions are wanted back, and not given back yet. */
   #revoking = false;
 
@@ -66,6 +69,8 @@ class NativeBrokerConsumer implements BrokerConsumer {
       clock: systemClock,
     });
     this.#identity = new TopicIdentity(settings);
+    const { group, protocol } = membership;
+    if (protocol.kind === 'classic' && protocol.instanceId !== undefined) this.#instance = { group, id: protocol.instanceId };
     // ONE argument: a second one makes the client ignore topic-level settings such as auto.offset.reset.
     this.#consumer = new kafka.KafkaConsumer({
       ...nativeSettings(settings),
@@ -97,6 +102,7 @@ class NativeBrokerConsumer implements BrokerConsumer {
     this.#topics = topics;
     tellLog(this.#consumer, (line) => {
       this.#watch.heard(line);
+      this.#heardFencing(line);
       handlers.log(line);
     });
     this.#consumer.on('event.stats', ({ message }: { message: string }) => this.#fetched.report(message));
@@ -111,7 +117,7 @@ class NativeBrokerConsumer implements BrokerConsumer {
     this.#consumer.setDefaultConsumeTimeout(timeoutMs);
     return await new Promise((resolve, reject) => {
       this.#consumer.consume(maxRecords, (fault, messages) => {
-        if (fault) reject(toBrokerError(fault));
+        if (fault) reject(this.#dead ?? toBrokerError(fault));
         else resolve(toRecords(messages));
       });
     });
@@ -208,6 +214,13 @@ class NativeBrokerConsumer implements BrokerConsumer {
     const kind: RebalanceEvent['kind'] = code === CODES.assignPartitions ? 'assigned' : lost ? 'lost' : 'revoked';
     this.#revoking = kind !== 'assigned';
     this.#handlers?.rebalance({ kind, partitions });
+  }
+
+  /** The client itself says only that it can not go on, with a code that all fatal errors share. */
+  #heardFencing({ message }: ClientLogLine): void {
+    if (this.#instance === undefined || !message.includes('Static consumer fenced')) return;
+    const why = `another process has joined the group ${this.#instance.group} under the name ${this.#instance.id}, and only the latest one of a name stays in it: give each process a KAFKA_GROUP_INSTANCE_ID of its own`;
+    this.#dead ??= new BrokerError(why, CODES.fatal, true);
   }
 
   /** The client gives back what it owns, leaves, and joins as a new member. */
