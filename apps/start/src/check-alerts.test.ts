@@ -56,7 +56,7 @@ it('a process that only counts tells nobody, and may have rules that tell others
 it('notifiers that are named are looked at with the shipped rules', async () => {
   expect(await check({ ALERT_NOTIFIERS: file('notifiers.yaml', 'notifiers: []\n') })).toBe('good');
   expect(await check({ ALERT_NOTIFIERS: join(folder, 'gone.yaml') })).toMatch(
-    /^2: .*\n--notifiers names \S+gone\.yaml, which can not be read/,
+    /^2: .*\nALERT_NOTIFIERS names \S+gone\.yaml, which can not be read/,
   );
 });
 
