@@ -117,7 +117,7 @@ class NativeBrokerConsumer implements BrokerConsumer {
     this.#consumer.setDefaultConsumeTimeout(timeoutMs);
     return await new Promise((resolve, reject) => {
       this.#consumer.consume(maxRecords, (fault, messages) => {
-        if (fault) reject(this.#dead ?? toBrokerError(fault));
+        if (fault) void this.#why(toBrokerError(fault)).then(reject);
         else resolve(toRecords(messages));
       });
     });
@@ -221,6 +221,13 @@ class NativeBrokerConsumer implements BrokerConsumer {
     if (this.#instance === undefined || !message.includes('Static consumer fenced')) return;
     const why = `another process has joined the group ${this.#instance.group} under the name ${this.#instance.id}, and only the latest one of a name stays in it: give each process a KAFKA_GROUP_INSTANCE_ID of its own`;
     this.#dead ??= new BrokerError(why, CODES.fatal, true);
+  }
+
+  /** Why a poll failed. The client's log says it before the poll does, or right behind it. */
+  async #why(error: BrokerError): Promise<BrokerError> {
+    for (let looks = 0; looks < 100 && error.fatal && this.#instance !== undefined && this.#dead === undefined; looks += 1)
+      await systemClock.sleep(20);
+    return this.#dead ?? error;
   }
 
   /** The client gives back what it owns, leaves, and joins as a new member. */
