@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { POSITIONS_TOPIC, topicsFor } from '@tailrace/events';
-import { type ClusterAdmin, connectAdmin, connectPublisher, type KafkaSettings, type Publisher, planTopics } from '@tailrace/kafka-kit';
+import { type ClusterAdmin, connectAdmin, connectPublisher, type KafkaSettings, type Publisher } from '@tailrace/kafka-kit';
 import { createLogger } from '@tailrace/service';
 import { endpointsFromEnvironment } from '@tailrace/stack';
 import { Command } from 'commander';
@@ -15,6 +14,7 @@ import { Deliveries } from '../notify/deliveries.ts';
 import { AT_MS } from '../notify/testing/notifications.ts';
 import { alertState, sendTo, transitionOf } from '../testing/alert-states.ts';
 import { ruleSet } from '../testing/plain-rules.ts';
+import { makeTopics } from '../testing/rig-cluster.ts';
 import { addAlertsVerbs } from './alerts-program.ts';
 
 const settings: KafkaSettings = {
@@ -50,8 +50,7 @@ silences:
     replicationFactor: 1,
     configs,
   }));
-  const specs = [...own, ...topicsFor('local').filter((topic) => topic.name === POSITIONS_TOPIC)];
-  await admin.apply(planTopics(specs, await admin.readTopics(specs.map((spec) => spec.name))));
+  await makeTopics(admin, own);
   publisher = await connectPublisher(settings, { producers: 1, maxInFlightBytes: 1_000_000, log: () => {} });
 });
 afterAll(async () => {
