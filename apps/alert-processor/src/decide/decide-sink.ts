@@ -83,14 +83,19 @@ export class DecideSink implements Sink, StoreKeeper {
     const { paneMs, latenessMs } = this.#rules;
     // Nothing decided yet: what rules reach from now on, where everything is counted up to now but for the lateness.
     const fromMs = (settledMs ?? nowMs() - latenessMs) - decider.reachMs - paneMs;
-    const [found] = await admin.offsetsAtTimes([{ topic, partition, timeMs: Math.max(0, Math.floor(fromMs - clockStepMs)) }]);
+    const times = [fromMs - clockStepMs, (settledMs ?? nowMs()) + latenessMs];
+    const asked = times.map((timeMs) => ({ topic, partition, timeMs: Math.max(0, Math.floor(timeMs)) }));
+    const [found, beyond] = await admin.offsetsAtTimes(asked);
     const startAt = Math.max(logStart, Math.min(found?.offset ?? logEnd, committed ?? logEnd));
+    const decideAt = Math.max(committed ?? 0, logEnd);
+    // A time that the brokers' clock had not reached is taken back: windows before it are then decided once more.
+    if (beyond?.offset !== undefined && beyond.offset < decideAt) decider.passOver();
     const owned = new OwnedPartition(
       {
         decider,
         ownership,
         startAt,
-        decideAt: Math.max(committed ?? 0, logEnd),
+        decideAt,
         floorMs: fromMs,
         cut: startAt === logStart && logStart > 0,
       },

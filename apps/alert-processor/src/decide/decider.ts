@@ -57,9 +57,8 @@ export class Decider {
     this.#silences.setFile(rules.silences);
     const [before, settledMs] = [this.#deciders, this.settledMs];
     this.#deciders = new Map();
-    this.#subjects = new Map();
+    this.#subjects = new Map(rules.rules.map((rule) => [rule.name, subjectOf(rule, this.#options.channels)]));
     for (const rule of rules.rules) {
-      this.#subjects.set(rule.name, subjectOf(rule, this.#options.channels));
       this.#deciders.set(rule.name, this.#deciderOf(rule, rules, before.get(rule.name) ?? settledMs, this.#panes));
     }
     this.#panes.setLoaded(rules.rules);
@@ -89,6 +88,11 @@ export class Decider {
   /** Nothing before it is covered: the messages of it are not read. Not said: they are read from their begin on. To be said before the first message. */
   readsFrom(floorMs: number): void {
     this.#coverage.setFloor(floorMs);
+  }
+
+  /** Windows that are decided need nothing of what is read again. To be said before the first message, and only where the log proves `settledMs`: it stays. */
+  passOver(): void {
+    for (const decider of this.#deciders.values()) decider.passOver();
   }
 
   /** Takes in one record of `alert-partials` with its own broker time: nothing that it says is later. Nothing is decided by it. */
@@ -170,10 +174,7 @@ export class Decider {
   /** Every window of every rule that ends at or before it is decided: what the owner's record says. */
   get settledMs(): number | undefined {
     let least = Number.POSITIVE_INFINITY;
-    for (const { settledMs } of this.#deciders.values()) {
-      if (settledMs === undefined) return this.#restoredMs;
-      least = Math.min(least, settledMs);
-    }
+    for (const { settledMs } of this.#deciders.values()) least = Math.min(least, settledMs ?? Number.NEGATIVE_INFINITY);
     return Number.isFinite(least) ? least : this.#restoredMs;
   }
 
@@ -189,9 +190,7 @@ export class Decider {
 
   /** Groups of all rules of which anything is held. */
   get groups(): number {
-    let groups = 0;
-    for (const { store } of this.#deciders.values()) groups += store.groups.size;
-    return groups;
+    return [...this.#deciders.values()].reduce((groups, { store }) => groups + store.groups.size, 0);
   }
 
   /** What was heard of each partition of the stream. */

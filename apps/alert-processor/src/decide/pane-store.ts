@@ -26,6 +26,9 @@ export class RulePanes {
   #kind: PartialKind | undefined;
   #sealedMs = Number.NEGATIVE_INFINITY;
   #heldFromMs: number;
+  /** Panes that end at or before it are not held again, and those that start at `#rememberedMs` or later only remembered. */
+  #passedMs = Number.NEGATIVE_INFINITY;
+  #rememberedMs = Number.NEGATIVE_INFINITY;
   /** Start of the newest pane of which anything of a group was given up. */
   #lostMs = Number.NEGATIVE_INFINITY;
   /** Whether it is worth to look for groups that can give way. */
@@ -61,6 +64,8 @@ export class RulePanes {
     if (cell.partial[0] !== (this.#kind ?? cell.partial[0]) || !this.#isOurs(paneMs, brokerMs, eventMs) || brokerMs > limitMs)
       return 'foreign';
     this.#kind ??= cell.partial[0];
+    const passed = paneMs + this.#paneMs <= this.#passedMs;
+    if (passed && paneMs < this.#rememberedMs) return 'same';
     let known = this.groups.get(group);
     let full = false;
     if (known === undefined) {
@@ -78,6 +83,11 @@ export class RulePanes {
         changedMs: Number.POSITIVE_INFINITY,
       };
       this.groups.set(group, known);
+    }
+    if (passed) {
+      if (paneMs > known.newestMs) known.newestMs = paneMs;
+      if (paneMs > known.forgottenMs) known.forgottenMs = paneMs;
+      return 'same';
     }
     let pane = known.panes.get(paneMs);
     if (pane === undefined) {
@@ -133,6 +143,13 @@ export class RulePanes {
         this.changed.delete(group);
       }
     }
+  }
+
+  /** As if everything had been read before, and `forget` told the same: what is read again, and no window needs any more, takes no memory. */
+  passOver(beforeMs: number, rememberedMs: number): void {
+    this.#passedMs = beforeMs;
+    this.#rememberedMs = rememberedMs;
+    if (beforeMs > this.#heldFromMs) this.#heldFromMs = beforeMs;
   }
 
   /** End of the newest pane that is held. */

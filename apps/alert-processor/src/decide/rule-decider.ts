@@ -64,6 +64,13 @@ export class RuleDecider {
     this.store.changed.clear();
   }
 
+  /** Of what is read again, panes that only decided windows reach are not held. */
+  passOver(): void {
+    const { settledMs } = this;
+    if (settledMs === undefined) return;
+    this.store.passOver(settledMs - lookBackMs(this.rule, this.#paneMs), settledMs - readBackMs(this.rule, this.#paneMs));
+  }
+
   /** What the group's newest windows say now. */
   present(group: string): Present {
     const panes = this.store.groups.get(group);

@@ -99,7 +99,8 @@ export class OwnerWorld {
     const { settledMs } = decider;
     if (settledMs !== undefined) decider.readsFrom(settledMs - decider.reachMs - PANE_MS);
     this.states.push({ kind: 'partition', partition: 0, watermarkMs: settledMs ?? null, epoch: this.states.length, owner: 'o' });
-    const { log } = this.world;
+    const { log, rules } = this.world;
+    if (settledMs !== undefined && log.some(({ atMs }) => atMs >= settledMs + rules.latenessMs)) decider.passOver();
     const fromMs = settledMs === undefined ? undefined : settledMs - decider.reachMs - PANE_MS - SLACK_MS;
     const found = fromMs === undefined ? 0 : log.findIndex(({ atMs }) => atMs >= fromMs);
     this.#position = this.wrong.rewinds === false ? this.#committed : found < 0 ? log.length : found;
