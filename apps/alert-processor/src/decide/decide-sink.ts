@@ -83,13 +83,14 @@ export class DecideSink implements Sink, StoreKeeper {
     const { paneMs, latenessMs } = this.#rules;
     // Nothing decided yet: what rules reach from now on, where everything is counted up to now but for the lateness.
     const fromMs = (settledMs ?? nowMs() - latenessMs) - decider.reachMs - paneMs;
-    const times = [fromMs - clockStepMs, (settledMs ?? nowMs()) + latenessMs];
-    const asked = times.map((timeMs) => ({ topic, partition, timeMs: Math.max(0, Math.floor(timeMs)) }));
-    const [found, beyond] = await admin.offsetsAtTimes(asked);
-    const startAt = Math.max(logStart, Math.min(found?.offset ?? logEnd, committed ?? logEnd));
+    // One request each: of a partition that is named twice in one, Kafka answers nothing.
+    const offsetAt = async (timeMs: number) =>
+      (await admin.offsetsAtTimes([{ topic, partition, timeMs: Math.max(0, Math.floor(timeMs)) }]))[0]?.offset;
+    const [found, beyond] = await Promise.all([offsetAt(fromMs - clockStepMs), offsetAt((settledMs ?? nowMs()) + latenessMs)]);
+    const startAt = Math.max(logStart, Math.min(found ?? logEnd, committed ?? logEnd));
     const decideAt = Math.max(committed ?? 0, logEnd);
     // A time that the brokers' clock had not reached is taken back: windows before it are then decided once more.
-    if (beyond?.offset !== undefined && beyond.offset < decideAt) decider.passOver();
+    if (beyond !== undefined && beyond < decideAt) decider.passOver();
     const owned = new OwnedPartition(
       {
         decider,
