@@ -111,7 +111,7 @@ A rule says which events belong to it, what is measured over a window of time, w
 \`\`\`yaml
 ${EXAMPLE}\`\`\`
 
-Rules to begin with are in [examples/rules/default.yaml](../../examples/rules/default.yaml). \`npx tailrace rules check FILE\` says what rules mean, or all that is wrong with them, with line and column: every key and value, every field of every expression, and what does not go together. Of a file that is no YAML it is the first place where it is not, and of an expression all up to the place where it is none any more. \`--notifiers FILE\` also says which names of \`notify\` that notifiers file does not have. [Test cases](rule-tests.md) say whether they do what they are meant to.
+Rules to begin with are in [examples/rules/default.yaml](../../examples/rules/default.yaml). \`npx tailrace rules check FILE\` says what rules mean, or all that is wrong with them, with line and column: every key and value, every field of every expression, and what does not go together. Of a file that is no YAML it is the first place where it is not, and of an expression all up to the place where it is none any more. \`--notifiers FILE\`, or \`ALERT_NOTIFIERS\`, also says which names of \`notify\` that notifiers file does not have. [Test cases](rule-tests.md) say whether they do what they are meant to.
 
 **In an editor.** [${SCHEMA_FILE}](${SCHEMA_FILE}) is the JSON Schema. With this first line, editors that have the YAML language server complete keys and mark what does not fit:
 

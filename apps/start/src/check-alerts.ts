@@ -34,12 +34,8 @@ export async function checkAlerts(
   try {
     const view = join(folder, 'alert-notifiers.yaml');
     writeFileSync(view, VIEW);
-    const problems = await problemsOf(
-      given ?? SHIPPED_RULES,
-      notifiersTold(environment) ? (notifiers ?? view) : undefined,
-      environment,
-      signal,
-    );
+    const told = notifiersTold(environment) ? (notifiers ?? view) : '';
+    const problems = await problemsOf(given ?? SHIPPED_RULES, { ...environment, ALERT_NOTIFIERS: told }, signal);
     if (problems.length === 0) return;
     const isView = notifiers === undefined && problems.some((line) => line.includes('There is no notifier'));
     const hint = isView
@@ -57,21 +53,15 @@ function notifiersTold({ ALERT_STAGES }: Environment): boolean {
 }
 
 /** A line for each. */
-async function problemsOf(
-  rules: string,
-  notifiers: string | undefined,
-  environment: Environment,
-  signal: AbortSignal,
-): Promise<readonly string[]> {
-  const words = [COMMAND, 'rules', 'check', '--json', ...(notifiers === undefined ? [] : ['--notifiers', notifiers]), '--', rules];
+async function problemsOf(rules: string, environment: Environment, signal: AbortSignal): Promise<readonly string[]> {
   try {
-    await promisify(execFile)(process.execPath, words, { env: environment, signal });
+    await promisify(execFile)(process.execPath, [COMMAND, 'rules', 'check', '--json', '--', rules], { env: environment, signal });
     return [];
   } catch (fault) {
     signal.throwIfAborted();
     const { code, stdout = '', stderr = '' } = fault as { readonly code?: unknown; readonly stdout?: string; readonly stderr?: string };
     // What it can not read at all, it says in plain words.
-    if (code === 2) return stderr.trimEnd().replaceAll('--notifiers names ', 'ALERT_NOTIFIERS names ').split('\n');
+    if (code === 2) return stderr.trimEnd().split('\n');
     // How long the topic keeps its records is known only once there is one: the alert processor judges that.
     if (code === 1 && stdout !== '')
       return (JSON.parse(stdout) as Checked).problems.map(({ file, line, column, sentence }) => `${file}:${line}:${column}: ${sentence}`);

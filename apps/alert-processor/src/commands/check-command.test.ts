@@ -39,7 +39,17 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-async function run(...argv: readonly string[]): Promise<{ readonly code: number; readonly out: string; readonly told: string }> {
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly told: string;
+}
+
+function run(...argv: readonly string[]): Promise<Ran> {
+  return runWith({}, ...argv);
+}
+
+async function runWith(environment: Readonly<Record<string, string>>, ...argv: readonly string[]): Promise<Ran> {
   let out = '';
   let told = '';
   const code = await alertingCommand(argv, {
@@ -50,7 +60,7 @@ async function run(...argv: readonly string[]): Promise<{ readonly code: number;
       told += text;
     },
     nowMs: () => 0,
-    environment: {},
+    environment,
     signal: new AbortController().signal,
   });
   return { code, out, told };
@@ -121,9 +131,20 @@ describe('rules check', () => {
         out: expect.stringMatching(/\n3 rules, 0 silences, 2 notifiers; they look back 65m at most\.\n$/),
       });
       expect((await run('rules', 'check', rules)).out).toMatch(
-        /at most\. Whether there are the notifiers that notify names was not looked at: add --notifiers FILE\.\n$/,
+        /at most\. Whether there are the notifiers that notify names was not looked at: add --notifiers FILE, or set ALERT_NOTIFIERS\.\n$/,
       );
       expect((await run('rules', 'check', file('plain.yaml', RULES))).out).toMatch(/at most\.\n$/);
+    });
+
+    it('without the option those of ALERT_NOTIFIERS are looked at, and its words name it', async () => {
+      const [rules, notifiers] = [file('rules.yaml', TELLING), file('notifiers.yml', NOTIFIERS)];
+      const told = await run('rules', 'check', rules, '--notifiers', notifiers);
+      expect(await runWith({ ALERT_NOTIFIERS: notifiers }, 'rules', 'check', rules)).toEqual(told);
+      expect(await runWith({ ALERT_NOTIFIERS: '' }, 'rules', 'check', rules)).toEqual(await run('rules', 'check', rules));
+      expect(await runWith({ ALERT_NOTIFIERS: '/no/such.yml' }, 'rules', 'check', rules)).toMatchObject({
+        code: 2,
+        told: 'ALERT_NOTIFIERS names /no/such.yml, which can not be read (ENOENT).\n',
+      });
     });
 
     it('of a notifiers file that is no YAML no name is missed', async () => {

@@ -10,6 +10,7 @@ import { problemLine, type RuleProblem } from '../rules/reading.ts';
 import type { Rule, RuleSet } from '../rules/rule.ts';
 import { readRulesAt } from '../rules/rule-files.ts';
 import { ruleLine } from '../rules/rule-line.ts';
+import { namedNotifiers } from './named-notifiers.ts';
 import { EXIT, type Ports } from './ports.ts';
 
 export interface CheckFlags {
@@ -22,7 +23,8 @@ export async function checkCommand(paths: readonly string[], flags: CheckFlags, 
   const { json = false } = flags;
   const options = readRulesConfig(ports.environment);
   const files = await filesAt(paths);
-  const told = flags.notifiers === undefined ? undefined : readNotifiersAt(flags.notifiers, '--notifiers', ports.environment, systemClock);
+  const given = namedNotifiers(flags.notifiers, ports);
+  const told = given === undefined ? undefined : readNotifiersAt(given.file, given.from, ports.environment, systemClock);
   const read = readRuleFiles(files, { ...options, notifiers: told?.names });
   const problems = [told, read].flatMap((each) => (each !== undefined && 'problems' in each ? each.problems : []));
   if ('problems' in read || problems.length > 0) return tellProblems(problems, json, ports);
@@ -41,7 +43,9 @@ function summary(rules: RuleSet, notifiers: readonly string[] | undefined): stri
   const counts = [counted(rules.rules.length, 'rule'), counted(rules.silences.length, 'silence')];
   if (notifiers !== undefined) counts.push(counted(notifiers.length, 'notifier'));
   const isUnsure = notifiers === undefined && rules.rules.some(({ notify }) => notify.length > 0);
-  const unsure = isUnsure ? ' Whether there are the notifiers that notify names was not looked at: add --notifiers FILE.' : '';
+  const unsure = isUnsure
+    ? ' Whether there are the notifiers that notify names was not looked at: add --notifiers FILE, or set ALERT_NOTIFIERS.'
+    : '';
   return `${counts.join(', ')}${reachWords(rules)}.${unsure}`;
 }
 

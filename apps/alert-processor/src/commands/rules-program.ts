@@ -14,7 +14,7 @@ export function addRulesVerbs(rules: Command, { ports, act }: VerbContext): void
     .argument('<file...>', 'rules files, or folders whose *.yaml files are read together')
     .option(
       '--notifiers <file>',
-      'the notifiers file (ALERT_NOTIFIERS): say what is wrong in it, too, and which names of notify it does not have',
+      'the notifiers file: say what is wrong in it, too, and which names of notify it does not have (default: ALERT_NOTIFIERS)',
     )
     .addOption(new Option('--json', 'print one JSON object'))
     .action((paths: string[], flags: CheckFlags) => act(() => checkCommand(paths, flags, ports)));

@@ -6,6 +6,7 @@ import type { Notification } from '../notify/notification.ts';
 import type { Notifier, SendOutcome } from '../notify/notifier.ts';
 import { openNotifiers } from '../notify/open-notifiers.ts';
 import { didYouMean } from '../rules/did-you-mean.ts';
+import { type NamedNotifiers, namedNotifiers } from './named-notifiers.ts';
 import { EXIT, type Ports } from './ports.ts';
 
 export interface TryFlags {
@@ -25,10 +26,10 @@ interface Tried {
 
 /** `alerts try`: sends each notifier a test that fires and is over, and says what the receivers made of it; exit code 1 when one did not take it. */
 export async function tryCommand(flags: TryFlags, ports: Ports): Promise<number> {
-  const { notifiers: file = ports.environment.ALERT_NOTIFIERS || undefined } = flags;
-  if (file === undefined) throw new ConfigError(['Say which notifiers: --notifiers FILE, or ALERT_NOTIFIERS.']);
-  const all = openNotifiers(file, ports.environment, systemClock, flags.notifiers === undefined ? 'ALERT_NOTIFIERS' : '--notifiers');
-  const notifiers = named(all, flags.name);
+  const given = namedNotifiers(flags.notifiers, ports);
+  if (given === undefined) throw new ConfigError(['Say which notifiers: --notifiers FILE, or ALERT_NOTIFIERS.']);
+  const all = openNotifiers(given.file, ports.environment, systemClock, given.from);
+  const notifiers = named(all, given, flags.name);
   const nowMs = ports.nowMs();
   const tried = await Promise.all(
     notifiers.map(async (notifier) => {
@@ -47,8 +48,8 @@ export async function tryCommand(flags: TryFlags, ports: Ports): Promise<number>
 }
 
 /** @throws ConfigError for a name that there is not. */
-function named(notifiers: readonly Notifier[], names: readonly string[] | undefined): readonly Notifier[] {
-  if (notifiers.length === 0) throw new ConfigError(['There is no notifier in the file of --notifiers: there is nothing to try.']);
+function named(notifiers: readonly Notifier[], { from }: NamedNotifiers, names: readonly string[] | undefined): readonly Notifier[] {
+  if (notifiers.length === 0) throw new ConfigError([`There is no notifier in the file of ${from}: there is nothing to try.`]);
   const known = notifiers.map(({ name }) => name);
   const faults = (names ?? [])
     .filter((name) => !known.includes(name))
