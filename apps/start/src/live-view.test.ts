@@ -232,6 +232,9 @@ describe('alerts in the live view', () => {
     expect(renderView(view).join('\n')).toContain(words);
     expect(renderView(view).join('\n')).not.toContain('none told yet');
     expect(renderLine(view)).toContain(', alerts firing 12, 48 notifications wait, 3 refused or given up, lag');
+    // A channel holds no more than that, and what waits beyond it is not counted.
+    const bounded = of({ facts: { ...facts, waiting: 1000 }, silentSeconds: 0 });
+    expect(renderLine(bounded)).toContain(', alerts firing 12, at least 1,000 notifications wait, 3 refused');
     const well = of({ facts: { ...facts, firing: 0, waiting: 0, untold: 0 }, silentSeconds: 0 });
     expect(renderLine(well)).toContain(', alerts firing 0, lag');
     expect(renderView(of({ facts, silentSeconds: 7 })).join('\n')).toContain('no answer for 7 s; ALERT_NOTIFIERS');

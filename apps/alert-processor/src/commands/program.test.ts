@@ -12,6 +12,7 @@ it.each([
     ['rules', 'backtest', '--from', '2026-01-01T00:00:00Z', '--to', '2026-01-01T01:00:00Z'],
     'Say which rules: --rules PATH, or ALERT_RULES',
   ],
+  [['alerts', 'unsilence', ''], 'Say which silence: npx tailrace alerts silences shows those that there are.'],
 ])('%j is wrong use, and the help that is named is that of the verb', async (argv, sentence) => {
   let told = '';
   const note = (text: string): void => {

@@ -12,7 +12,10 @@ const SECRET = 'hush-9f3c2b71';
 const NOW_MS = Date.UTC(2026, 0, 1);
 
 let folder: string;
+/** What was printed up to now. */
+let shown = '';
 beforeEach(() => {
+  shown = '';
   folder = mkdtempSync(join(tmpdir(), 'alerts-try-'));
 });
 afterEach(() => {
@@ -30,6 +33,7 @@ async function tried(
   const code = await alertingCommand(['alerts', 'try', '--notifiers', file, ...more], {
     out: (text) => {
       out += text;
+      shown += text;
     },
     note: (text) => {
       told += text;
@@ -68,6 +72,17 @@ mail: resolved was taken
     'Subject: FIRING info: A test: nothing is wrong.',
     'Subject: RESOLVED: A test: nothing is wrong.',
   ]);
+});
+
+it('what one receiver made of it is shown while another one has not answered yet', async () => {
+  await using quick = await receive((response) => response.end());
+  await using slow = await receive(async (response) => {
+    await expect.poll(() => shown).toContain('quick: resolved was taken\n');
+    response.end();
+  });
+  const of = (name: string, url: URL) => `name: ${name}, kind: webhook, url: "${url}", allow_private: true`;
+  const { out } = await tried([of('slow', slow.url), of('quick', quick.url)]);
+  expect(out).toMatch(/^quick: firing was taken\nquick: resolved was taken\nslow: firing was taken\nslow: resolved was taken\n2 notifiers/);
 });
 
 it('says what a receiver answered that did not take it, without secrets; exit code 1', async () => {

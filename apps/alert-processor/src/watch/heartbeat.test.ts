@@ -127,6 +127,9 @@ test('what it hangs on: decisions that are written, partitions that are read, ca
   oldestMs = NOW - 120_000;
   expect(move(NOW)).toBeUndefined();
   expect(move(NOW + 1)).toBe('notifications wait for oncall (3)');
+  // A channel holds no more than that: what waits beyond it is not counted.
+  const full = queuesMove(() => [{ channel: 'oncall', held: 1000, oldestMs: 0, untold: 0 }]);
+  expect(full(NOW)).toBe('notifications wait for oncall (1000 or more)');
 });
 
 test('a channel that refuses everything withholds the heartbeat until it takes something', async () => {
