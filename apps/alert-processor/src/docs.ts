@@ -146,7 +146,7 @@ ${keyTable(measureKeys)}
 - A field that is absent, null, no number (for ${['sum', 'mean', 'percentile'].map(code).join(', ')}), or a list or an object (for \`distinct\`) is not counted, and neither is its event in \`min_count\`.
 - A percentile is at most ${RELATIVE_ACCURACY * 100} % off. Numbers are put into bins, of which each (rule, group) has ${MAX_BINS} above and ${MAX_BINS} below 0 at most: of numbers that are more than a factor of 10^17 apart, the small ones are taken for larger ones.
 - \`distinct\` is exact up to its limit (default ${DEFAULTS.distinctLimit}), and the limit and 1 above it. Values are held against each other as groups are: 5 and "5" are the same.
-- \`rate\` is nothing where the earlier window had no event, or was not counted.
+- \`rate\` is nothing where the earlier window had no event, or was not counted. Of a group whose traffic began within the earlier window it is a rise: there were fewer events in it.
 - Sums are of floating-point numbers; one beyond the largest number stays at it.
 - A condition that no value of its measure can meet (\`"> 20"\` of a ratio), or that every one does, is refused. The fields of the table lie in the bounds of [the event](event.md).
 - **What never came is not missed.** A rule knows a group from its first event on, and one without \`group_by\` begins with the first event of its \`where\`: neither \`absence\` nor \`count\` with \`"< 1"\` fires for a service that never came. Of one that came and comes no more both tell: \`absence\` waits for it for \`remember\`, the other ones for 24 h.

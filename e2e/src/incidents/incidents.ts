@@ -6,6 +6,7 @@ import { TOPIC } from '../pipeline/endpoints.ts';
 import { Findings } from '../proof/findings.ts';
 import { RESULTS_FOLDER } from '../report.ts';
 import { PostClient } from '../traffic/post.ts';
+import { STEP_MS } from './alert-trial.ts';
 import { eventsOf } from './events-of.ts';
 import { type IncidentPlan, planIncidents, rulesText } from './plan.ts';
 import { Processors } from './processors.ts';
@@ -133,7 +134,8 @@ async function live(cluster: Cluster, { minutes, ofEachKind, seed, signal, repor
   const client = new PostClient(() => gateway.gatewayUrl);
   const findings = new Findings();
   try {
-    const startMs = Math.ceil((Date.now() + MINUTE_MS / 2) / 1000) * 1000;
+    // A whole pane: traffic that begins within one is, against the window in which it began, a surge.
+    const startMs = Math.ceil((Date.now() + MINUTE_MS / 2) / STEP_MS) * STEP_MS;
     const plan = planIncidents({ seed, startMs, minutes, ofEachKind });
     await processors.start({ startMs, rules: rulesText(plan), notifiers: receiver.notifiersText });
     report(`live: ${plan.incidents.length} incidents in the next ${minutes} minutes`);

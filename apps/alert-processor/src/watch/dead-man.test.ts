@@ -53,6 +53,24 @@ test('a partition more than 30 s behind its lateness is late by name, and the al
   expect(at(16_000).holds).toBe(false);
 });
 
+test('what was heard before a process began makes no partition late, and ends no alert of before', () => {
+  const watch = deadMan(NOW);
+  const at = (...sources: SourceView[]) => watch.look({ sources }, NOW + 1000).find(({ rule }) => rule === 'tailrace.behind');
+  const before = source(1, 3_060_000, { heardMs: 0 });
+  expect(at(source(0, 0), before)).toBeUndefined();
+  expect(at(source(0, 40_000), before)).toMatchObject({ holds: true, evidence: { missing: ['partition 0 is counted up to 41 s ago'] } });
+  expect(at(source(0, 0), source(1, 40_000))).toMatchObject({ holds: true });
+  expect(at(source(0, 0), source(1, 0))).toMatchObject({ holds: false });
+  // Nobody came: that is another alert.
+  expect(
+    watch.look({ sources: [source(0, 0, { heardMs: NOW + 31_000 }), before] }, NOW + 31_000).map(({ rule, holds }) => [rule, holds]),
+  ).toEqual([
+    ['tailrace.behind', true],
+    ['tailrace.blind', true],
+    ['tailrace.gateway', false],
+  ]);
+});
+
 test('a partition of which nobody was heard for 30 s is blind and not late', () => {
   const conditions = deadMan().look({ sources: [source(0, 0), source(1, 40_000, { heardMs: NOW - 31_000 })] }, NOW);
   expect(found(conditions, 'tailrace.behind').holds).toBe(false);

@@ -74,7 +74,7 @@ const RESPONSES: Readonly<Record<WatchRule, SelfCondition['text']['response']>> 
 const seconds = (ms: number): number => Math.round(ms / 1000);
 
 /**
- * Looks whether alerts can be trusted. Every look says of each rule whether it holds, also while all is well: that ends an alert. What it finds is told as an alert of its own, and ends like one. It finds nothing out when the whole process
+ * Looks whether alerts can be trusted. Every look says of each rule whether it holds, as far as that is known, also while all is well: that ends an alert. What it finds is told as an alert of its own, and ends like one. It finds nothing out when the whole process
  * is gone: that is what the heartbeat is for.
  */
 export class DeadMan {
@@ -86,21 +86,29 @@ export class DeadMan {
   }
 
   look({ sources, canaries }: Look, nowMs: number): readonly SelfCondition[] {
+    const behind = this.#behind(sources, nowMs);
     return [
-      this.#behind(sources, nowMs),
+      ...(behind === undefined ? [] : [behind]),
       this.#blind(sources, canaries?.states ?? [], nowMs),
       canaries === undefined ? this.#gatewayUnwatched() : this.#gateway(canaries.failing),
     ];
   }
 
-  /** Partitions whose reader is at work, and too far behind. */
-  #behind(sources: readonly SourceView[], nowMs: number): SelfCondition {
-    const { stream, latenessMs, allowedDelayMs } = this.#options;
-    const delays = sources
-      .filter((source) => this.#unheardMs(source, nowMs) <= UNHEARD_MS)
-      .map(({ partition, watermarkMs }) => ({ partition, ms: watermarkMs === undefined ? 0 : nowMs - latenessMs - watermarkMs }));
+  /**
+   * Partitions whose reader is at work, and too far behind. What was heard of them before this process began is as old as its pause was long, so it says
+   * neither that one is late nor, to end what an owner before told, that none is: undefined then.
+   */
+  #behind(sources: readonly SourceView[], nowMs: number): SelfCondition | undefined {
+    const { stream, latenessMs, allowedDelayMs, sinceMs } = this.#options;
+    const read = sources.filter((source) => this.#unheardMs(source, nowMs) <= UNHEARD_MS);
+    const heard = read.filter(({ heardMs }) => heardMs !== undefined && heardMs >= sinceMs);
+    const delays = heard.map(({ partition, watermarkMs }) => ({
+      partition,
+      ms: watermarkMs === undefined ? 0 : nowMs - latenessMs - watermarkMs,
+    }));
     const worstMs = Math.max(0, ...delays.map(({ ms }) => ms));
     const holds = this.#holds('tailrace.behind', worstMs, allowedDelayMs);
+    if (!holds && heard.length < read.length) return undefined;
     const late = delays.filter(({ ms }) => ms > allowedDelayMs * (holds ? END_SHARE : 1));
     return this.#condition('tailrace.behind', holds, {
       summary: holds
