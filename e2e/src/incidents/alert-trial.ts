@@ -22,7 +22,7 @@ export interface TrialOptions {
   readonly report: (line: string) => void;
 }
 
-/** One pane. */
+/** One pane: what is pushed at a time, and by which the clock of a processor goes on. */
 export const STEP_MS = 10_000;
 const TOLD_MS = 10_000;
 

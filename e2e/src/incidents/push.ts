@@ -2,6 +2,7 @@ import { seededRandom } from '@tailrace/events';
 import { ForeignProducer } from '@tailrace/kafka-kit/testing';
 import type { Cluster } from '../cluster/cluster.ts';
 import { kafkaSettings, TOPIC } from '../pipeline/endpoints.ts';
+import { STEP_MS } from './alert-trial.ts';
 import { eventsOf } from './events-of.ts';
 import { type IncidentPlan, rulesText } from './plan.ts';
 import { Processors } from './processors.ts';
@@ -23,8 +24,6 @@ export interface PushOptions {
   readonly report: (line: string) => void;
 }
 
-/** One pane: what is pushed at a time, and by which the clock of the processor goes on. */
-const STEP_MS = 10_000;
 /** Traffic goes on behind the plan, so that windows close and ends are told. */
 const TAIL_MS = 4 * 60_000;
 
