@@ -160,7 +160,7 @@ Decided up to 2026-01-01T00:00:00.000Z.
     expect(out).toContain('last try through pager: 2026-01-01T00:00:09.000Z\n');
   }
   await expect(alerts('show', 'errors-by-service', 'service=nix')).rejects.toThrow(
-    'errors-by-service has no alert of service=nix: it has service=shop region=(none);',
+    "errors-by-service has no alert of service=nix: it has service=shop 'region=(none)';",
   );
   await expect(alerts('show', 'none')).rejects.toThrow('these have fired: errors-by-service, slow');
 });

@@ -1,4 +1,6 @@
+import { isoTime } from '@tailrace/kafka-kit';
 import { chainText, span } from '@tailrace/lake';
+import { printable } from '@tailrace/service';
 import { groupValues } from '../decide/subject.ts';
 import type { BacktestReading, Unreadable } from '../simulate/backtest.ts';
 import type { Firing, RuleFirings } from '../simulate/firings.ts';
@@ -14,19 +16,19 @@ export interface BacktestResult {
 /** Alerts, groups and stretches that people are shown of each; all that are kept are in the JSON. */
 const SHOWN = 10;
 
-const iso = (ms: number): string => new Date(ms).toISOString();
 const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
 
+/** For people. Groups come from events: nothing of them reaches a terminal as a control. */
 export function backtestLines({ fromMs, toMs, readFromMs, reading, rules }: BacktestResult): string[] {
   const { lake, kafka } = reading.records;
   return [
-    `From ${iso(fromMs)} to ${iso(toMs)} (${span(toMs - fromMs)}):`,
+    `From ${isoTime(fromMs)} to ${isoTime(toMs)} (${span(toMs - fromMs)}):`,
     ...rules.flatMap((each) => ['', ...ruleLines(each, toMs)]),
     '',
-    `${count(lake + kafka, 'record')} read (${lake} from the lake, ${kafka} from Kafka), from ${iso(readFromMs)} on, so that the first windows are full.`,
+    `${count(lake + kafka, 'record')} read (${lake} from the lake, ${kafka} from Kafka), from ${isoTime(readFromMs)} on, so that the first windows are full.`,
     ...reading.unreadable.slice(0, SHOWN).map(unreadableLine),
     ...more(reading.unreadable.length - SHOWN, 'stretch that could not be read', 'stretches that could not be read'),
-  ];
+  ].map(printable);
 }
 
 function ruleLines(firings: RuleFirings, toMs: number): string[] {
@@ -43,15 +45,15 @@ function ruleLines(firings: RuleFirings, toMs: number): string[] {
   const ofGroups = groups.slice(0, SHOWN).map(({ group, fired: times }) => `${groupText(group)} ${times}`);
   const others = groups.slice(SHOWN).reduce((sum, each) => sum + each.fired, otherGroups);
   return [
-    `${rule} would have fired ${count(fired, 'time')}, first at ${iso(firstMs)}, last at ${iso(lastMs)}${aside}.`,
+    `${rule} would have fired ${count(fired, 'time')}, first at ${isoTime(firstMs)}, last at ${isoTime(lastMs)}${aside}.`,
     ...(longest === undefined
       ? []
-      : [`  longest: ${lengthText(longest, toMs)} from ${iso(longest.firedMs)} on, ${groupText(longest.group)}`]),
+      : [`  longest: ${lengthText(longest, toMs)} from ${isoTime(longest.firedMs)} on, ${groupText(longest.group)}`]),
     `  by day: ${days.map((each) => `${each.day} ${each.fired}`).join(', ')}`,
     `  by group: ${[...ofGroups, ...(others > 0 ? [`others ${others}`] : [])].join(', ')}`,
     ...alerts
       .slice(0, SHOWN)
-      .map((each) => `  ${iso(each.firedMs)}  ${groupText(each.group)}  ${lengthText(each, toMs)}  ${each.evidence}`),
+      .map((each) => `  ${isoTime(each.firedMs)}  ${groupText(each.group)}  ${lengthText(each, toMs)}  ${each.evidence}`),
     ...more(alerts.length + leftOut - SHOWN, 'more alert', 'more alerts').map((line) => `  ${line}`),
   ];
 }
@@ -80,18 +82,18 @@ function unreadableLine({ source, kind, from, to }: Unreadable): string {
 }
 
 export function backtestJson({ fromMs, toMs, readFromMs, reading, rules }: BacktestResult): object {
-  const time = (ms: number | undefined) => (ms === undefined ? null : iso(ms));
+  const time = (ms: number | undefined) => (ms === undefined ? null : isoTime(ms));
   const firing = (each: Firing) => ({
     group: groupValues(each.group),
-    firedAt: iso(each.firedMs),
+    firedAt: isoTime(each.firedMs),
     overAt: time(each.overMs),
     forMs: (each.overMs ?? toMs) - each.firedMs,
     evidence: each.evidence,
   });
   return {
-    from: iso(fromMs),
-    to: iso(toMs),
-    readFrom: iso(readFromMs),
+    from: isoTime(fromMs),
+    to: isoTime(toMs),
+    readFrom: isoTime(readFromMs),
     records: reading.records,
     unreadable: reading.unreadable.map(({ source: { topic, incarnation, partition }, ...rest }) => ({
       topic,

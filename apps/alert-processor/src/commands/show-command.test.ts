@@ -15,6 +15,11 @@ test('of a group that there is not, the groups of that rule are named, and not o
   expect(nothing(alerts, 'any-for', ['1=nix'])).toContain('it has (no group);');
 });
 
+test('groups with blanks, commas or nothing in them were named in words that no shell takes, and their controls reached the terminal', () => {
+  const odd = [alertState({ rule: 'error-burst', group: JSON.stringify(["a, b's \u001b[2J", null]), transitions: [] })];
+  expect(nothing(odd, 'error-burst', ['1=nix'])).toContain(`it has '1=a, b'\\''s \\u{1b}[2J' '2=(none)'; `);
+});
+
 test('of a rule that there is not, those that have fired are named, and the one that is near', () => {
   expect(nothing(alerts, 'eror-burst', [])).toContain(
     'no alert of eror-burst (did you mean error-burst?) (these have fired: any-for, error-burst)',

@@ -1,9 +1,9 @@
 import { TAILRACE } from '@tailrace/kafka-kit';
-import { ConfigError } from '@tailrace/service';
+import { ConfigError, printable } from '@tailrace/service';
 import type { AlertState } from '../decide/alert-state.ts';
 import { incidentKey } from '../decide/subject.ts';
 import { didYouMean } from '../rules/did-you-mean.ts';
-import { groupWords } from '../rules/group-words.ts';
+import { groupPairs } from '../rules/group-words.ts';
 import { alertJson, alertPage, groupOf, inOrder } from './alert-view.ts';
 import { type AlertTopics, withAlerts } from './alerts-kafka.ts';
 import { EXIT, type Ports } from './ports.ts';
@@ -37,17 +37,22 @@ export function matching(alerts: readonly AlertState[], what: string, group: rea
     });
   return alerts.filter((state) => {
     if (state.rule !== what) return false;
-    const words = Object.entries(groupOf(state)).map(([name, value]) => `${name}=${value ?? '(none)'}`);
+    const words = groupPairs(groupOf(state));
     return group.every((wanted) => words.includes(wanted) || state.group === wanted);
   });
 }
 
-/** A few of the groups, as they are typed. */
+/** A few of the groups, as they are typed in a shell. What is in them comes from events: nothing of it reaches a terminal as a control. */
 function groupsOf(states: readonly AlertState[]): string {
   return states
     .slice(0, 10)
-    .map((each) => groupWords(groupOf(each)).replaceAll(', ', ' ') || '(no group)')
+    .map((each) => printable(groupPairs(groupOf(each)).map(quoted).join(' ')) || '(no group)')
     .join(' | ');
+}
+
+/** One word for a shell, whatever is in it. */
+function quoted(pair: string): string {
+  return /^[\w=.,:/@%+-]+$/.test(pair) ? pair : `'${pair.replaceAll("'", "'\\''")}'`;
 }
 
 /** Why there is nothing to show, and what there is. */

@@ -10,9 +10,12 @@ export function namedGroup(groupBy: readonly string[] | undefined, group: string
   return Object.fromEntries(names.map((name, i) => [name, values[i] ?? null]));
 }
 
+/** `service=shop` and `region=(none)`, each by itself: a value may have commas and blanks. */
+export function groupPairs(group: NamedGroup): readonly string[] {
+  return Object.entries(group).map(([name, value]) => `${name}=${value ?? '(none)'}`);
+}
+
 /** `service=shop, region=(none)`. */
 export function groupWords(group: NamedGroup): string {
-  return Object.entries(group)
-    .map(([name, value]) => `${name}=${value ?? '(none)'}`)
-    .join(', ');
+  return groupPairs(group).join(', ');
 }
