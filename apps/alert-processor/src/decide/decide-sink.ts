@@ -86,7 +86,8 @@ export class DecideSink implements Sink, StoreKeeper {
     // One request each: of a partition that is named twice in one, Kafka answers nothing.
     const offsetAt = async (timeMs: number) =>
       (await admin.offsetsAtTimes([{ topic, partition, timeMs: Math.max(0, Math.floor(timeMs)) }]))[0]?.offset;
-    const [found, beyond] = await Promise.all([offsetAt(fromMs - clockStepMs), offsetAt((settledMs ?? nowMs()) + latenessMs)]);
+    const found = await offsetAt(fromMs - clockStepMs);
+    const beyond = settledMs === undefined ? undefined : await offsetAt(settledMs + latenessMs);
     const startAt = Math.max(logStart, Math.min(found ?? logEnd, committed ?? logEnd));
     const decideAt = Math.max(committed ?? 0, logEnd);
     // A time that the brokers' clock had not reached is taken back: windows before it are then decided once more.
